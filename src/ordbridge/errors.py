@@ -1,0 +1,41 @@
+"""Everything ordbridge can raise or warn of, each class with the situation it stands for."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BridgeError",
+    "ConvergenceWarning",
+    "FitError",
+    "FitTimeout",
+    "FormulaError",
+    "InputError",
+    "StatisticalWarning",
+]
+
+
+class InputError(ValueError):
+    """An argument or a table is not usable; the message says what, where, and what to do."""
+
+
+class FormulaError(InputError):
+    """A formula is outside the grammar or names something that is not there; nothing was executed."""
+
+
+class BridgeError(RuntimeError):
+    """R or one of its packages is missing or does not fit; the message has the command that mends it."""
+
+
+class FitError(RuntimeError):
+    """A model could not be fitted; the message has the engine's own sentence, the stage and the formula."""
+
+
+class FitTimeout(FitError):  # noqa: N818 (the name users catch)
+    """A fit ran longer than ``timeout`` seconds and was stopped; the engine lives on."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A fit returned numbers, but the optimiser, the Hessian or a variance at zero says not to trust them blindly."""
+
+
+class StatisticalWarning(UserWarning):
+    """The numbers are right but easy to misread on these data."""
