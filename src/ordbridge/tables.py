@@ -42,9 +42,7 @@ def to_arrow(data: Any) -> pa.Table:
     elif hasattr(data, "iloc"):  # pandas: by its own converter, which keeps categories and leaves the index behind
         renamed = data.rename(columns=str)
         table = pa.Table.from_pandas(renamed, preserve_index=False).replace_schema_metadata(None)
-    elif hasattr(data, "__arrow_c_stream__"):
-        table = pa.table(data)
-    elif isinstance(data, dict):
+    elif hasattr(data, "__arrow_c_stream__") or isinstance(data, dict):
         table = pa.table(data)
     else:
         raise InputError(
