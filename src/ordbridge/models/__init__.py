@@ -1,0 +1,1 @@
+"""The four models, the engines behind them, and the Fit they return."""

@@ -127,15 +127,15 @@ def _encode_categorical(name: str, array: pa.ChunkedArray) -> Column:
     if isinstance(merged, pa.ChunkedArray):  # how Arrow returns an empty column
         merged = pa.concat_arrays(merged.chunks) if merged.num_chunks else pa.array([], merged.type)
     levels = merged.dictionary
-    if not (pa.types.is_string(levels.type) or pa.types.is_large_string(levels.type)):
-        try:
-            levels = pc.cast(levels, pa.string())
-        except pa.ArrowInvalid:
-            raise InputError(f"the categories of column {name!r} cannot be written as text") from None
+    try:
+        levels = pc.cast(levels, pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"the categories of column {name!r} cannot be written as text") from None
     return Column("factor", _integers(merged.indices), tuple(levels.to_pylist()), ordered=array.type.ordered)
 
 
 def _factor_of_text(array: pa.ChunkedArray) -> Column:
+    array = pc.cast(array, pa.large_string())
     levels = sorted(value for value in pc.unique(array).to_pylist() if value is not None)
     codes = pc.index_in(array, value_set=pa.array(levels, array.type))
     return Column("factor", _integers(codes), tuple(levels))

@@ -1,0 +1,214 @@
+"""The one R of this process: started at the first call, vanilla, shared by all threads, one call at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import socket
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ordbridge.bridge import remedies
+from ordbridge.errors import BridgeError, InputError
+
+__all__ = ["Answer", "call", "require"]
+
+LOCALES = ("C.UTF-8", "en_US.UTF-8", "C.utf8")
+_starting = threading.Lock()
+_session: _Session | None = None
+
+
+class Answer(NamedTuple):
+    """What came back from R: a status (``ok``, ``error`` or ``timeout``), the value, and all that R had to say."""
+
+    status: str
+    value: Any
+    error: str
+    stage: str
+    conditions: tuple[tuple[str, str, str], ...]
+
+
+def call(function: str, arguments: Mapping[str, Any], timeout: float | None = None) -> Answer:
+    """Call one of the functions in ``r/`` and return its answer.
+
+    Parameters
+    ----------
+    function
+        Its name.
+    arguments
+        Its arguments: numbers, text, arrays, and nested lists and mappings of them.
+    timeout
+        Seconds after which R gives up; R lives on.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C was pressed; R has stopped the call and lives on.
+    ordbridge.InputError
+        The R function refused its input with a sentence for the user.
+    """
+    session = _get_session()
+    with session.lock, session.interruptible() as interrupted:
+        answer = session.evaluate(function, arguments, float("inf") if timeout is None else float(timeout))
+    if answer["status"] == ["interrupt"] or interrupted.is_set():
+        raise KeyboardInterrupt
+    if answer["status"] == ["refused"]:
+        raise InputError(answer["error"][0])
+    said = zip(answer["said_stage"], answer["said_kind"], answer["said_text"], strict=True)
+    return Answer(answer["status"][0], answer["value"], answer["error"][0], answer["stage"][0], tuple(said))
+
+
+def require(*packages: str) -> None:
+    """Load packages of R, or say which is missing and how to install it."""
+    session = _get_session()
+    for package in packages:
+        if package in session.loaded:
+            continue
+        with session.lock:
+            found = session.load(package)
+        if not found:
+            raise BridgeError(f"R has no package {package!r}; install it: {remedies.for_packages()}")
+        session.loaded.add(package)
+
+
+def _get_session() -> _Session:
+    global _session
+    with _starting:
+        if _session is None:
+            _session = _Session()
+        elif _session.process != os.getpid():
+            raise BridgeError(
+                "R was started before this process was forked and cannot be shared; start workers with loky or spawn"
+            )
+        return _session
+
+
+def r_folder() -> Path:
+    """Return the folder with the R functions: inside an installed wheel, or at the project's root."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "r", package.parents[1] / "r"):
+        if (folder / "conditions.R").is_file():
+            return folder
+    raise BridgeError(f"the R functions of ordbridge are not beside {package}; install ordbridge again")
+
+
+def choose_rpy2_mode() -> None:
+    """Keep rpy2 from complaining on the console where its compiled interface was not built: the other one serves."""
+    if importlib.util.find_spec("_rinterface_cffi_api") is None:
+        os.environ.setdefault("RPY2_CFFI_MODE", "ABI")
+
+
+class _Session:
+    def __init__(self) -> None:
+        choose_rpy2_mode()
+        handler = signal.getsignal(signal.SIGINT)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
+                import rpy2.rinterface as ri
+                from rpy2.rinterface_lib import embedded, openrlib
+
+                if openrlib.R_HOME is None:
+                    raise BridgeError(f"there is no R on this machine; install it: {remedies.for_packages()}")
+                # A user's profile, saved workspace or environment file must not change results.
+                embedded.set_initoptions(("rpy2", "--vanilla", "--quiet", "--no-save"))
+                ri.initr()
+        except BridgeError:
+            raise
+        except Exception as error:
+            raise BridgeError(remedies.explain(error)) from None
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)  # rpy2 replaces it
+        self.process = os.getpid()
+        self.lock = openrlib.rlock
+        self.loaded: set[str] = set()
+        self._ri = ri
+        self._rlib = openrlib.rlib
+        self._relay: _InterruptRelay | None = None
+        with self.lock:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        evaluate = self._ri.evalr
+        evaluate('invisible(Sys.setenv(LANGUAGE = "en"))')
+        evaluate('invisible(Sys.setlocale("LC_COLLATE", "C"))')
+        for locale in LOCALES:  # names of columns may hold any letter
+            if evaluate(f'suppressWarnings(Sys.setlocale("LC_CTYPE", "{locale}"))')[0]:
+                break
+        self.functions = evaluate('new.env(parent = asNamespace("stats"))')
+        source = evaluate('function(file, env) sys.source(file, env, keep.source = FALSE)')
+        for file in sorted(r_folder().glob("*.R")):
+            if file.name != "baseline.R":
+                source(str(file), self.functions)
+        # captured() takes its expression unevaluated, so that conditions are caught where they arise.
+        self._captured = evaluate(
+            "function(env) function(name, arguments, timeout)"
+            " env$captured(do.call(env[[name]], arguments, quote = TRUE), timeout)"
+        )(self.functions)
+
+    def evaluate(self, function: str, arguments: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        from ordbridge.bridge.values import from_r, to_r
+
+        answer: dict[str, Any] = from_r(self._captured(to_r(function), to_r(arguments), to_r(timeout)))
+        return answer
+
+    def load(self, package: str) -> bool:
+        """Load a package's namespace without attaching it."""
+        found = self._ri.evalr("function(p) suppressWarnings(suppressMessages(requireNamespace(p, quietly = TRUE)))")
+        return bool(found(package)[0])
+
+    @contextmanager
+    def interruptible(self) -> Iterator[threading.Event]:
+        """Let Ctrl-C stop R, where Python's own handling would wait for the end of the call."""
+        interrupted = threading.Event()
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            yield interrupted
+            return
+        if self._relay is None:
+            self._relay = _InterruptRelay(self._rlib)
+        with self._relay.listening():
+            signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+            try:
+                yield interrupted
+            finally:
+                signal.signal(signal.SIGINT, handler)
+
+
+class _InterruptRelay:
+    """Tells R of Ctrl-C while the main thread is inside R and cannot run Python's signal handlers.
+
+    Python's C-level handler writes the signal's number to a socket at once; a thread that waits there sets R's flag.
+    """
+
+    def __init__(self, rlib: Any) -> None:
+        self._rlib = rlib
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.setblocking(False)
+        self._active = False
+        self._guard = threading.Lock()
+        threading.Thread(target=self._watch, name="ordbridge-interrupts", daemon=True).start()
+
+    def _watch(self) -> None:
+        while numbers := self._receiver.recv(64):
+            if signal.SIGINT in numbers:
+                with self._guard:
+                    if self._active:
+                        self._rlib.R_interrupts_pending = 1
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        before = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+        self._active = True
+        try:
+            yield
+        finally:
+            with self._guard:  # a signal that comes too late must not stop the next call
+                self._active = False
+                self._rlib.R_interrupts_pending = 0
+            signal.set_wakeup_fd(before)
