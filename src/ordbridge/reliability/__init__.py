@@ -17,12 +17,16 @@ from ordbridge.reliability.correlation import (
     test_retest,
 )
 from ordbridge.reliability.icc import cronbach_alpha, icc
+from ordbridge.reliability.intervals import ArfInterval, TInterval, arf_interval, margins, raters_needed, t_interval
 from ordbridge.reliability.ratings import Ratings, prepare
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
+    "ArfInterval",
     "Coefficient",
     "Ratings",
+    "TInterval",
+    "arf_interval",
     "cohen_kappa",
     "cronbach_alpha",
     "davies_fleiss_kappa",
@@ -33,9 +37,12 @@ __all__ = [
     "kendall_tau",
     "kendall_w",
     "krippendorff_alpha",
+    "margins",
     "pearson",
     "percent_agreement",
     "prepare",
+    "raters_needed",
     "spearman",
+    "t_interval",
     "test_retest",
 ]
