@@ -1,0 +1,416 @@
+"""Who rates what, as blocks: the structure that one or two crossed grouping factors give to H = I + Z~' D Z~.
+
+Z~ holds, for row i, the vectors z~1_i = L1' z1_i and z~2_i = L2' z2_i in the columns of its levels g of factor 1 and h of
+factor 2. With the weighted cross-products of the rows
+
+    M~11_g = sum d_i z~1_i z~1_i',  M~12_p = sum d_i z~1_i z~2_i' over the pair p = (g, h),  M~22_h = sum d_i z~2_i z~2_i',
+
+the blocks of H are A_g = I + M~11_g (block diagonal), C_p = M~12_p and B_h = I + M~22_h. Factor 1, the larger one, is
+eliminated: S = B - C' A^-1 C is dense within each connected component of the graph of levels and zero between
+components, so every component is handled on its own. With W_p = A_g^-1 C_p the inverse N of H, where it is needed, is
+
+    N22 = S^-1,   N12_p = -sum over the pairs p' of g of W_p' N22[h', h],   N11_g = A_g^-1 - sum N12_p W_p'.
+
+See Bates, Maechler, Bolker & Walker (2015), J. Stat. Software 67(1), for the same elimination by sparse factorisation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ordbridge.fast import dense
+
+__all__ = ["Factors", "Graph", "Structure", "allocate", "cross_products", "factorise", "selected_inverse", "solve", "transform"]
+
+_jit = njit(cache=True, nogil=True)
+
+
+class Graph(NamedTuple):
+    """The levels of both factors, numbered so that each component's are consecutive; plain arrays for the kernels."""
+
+    component1: np.ndarray  # component c has the levels component1[c] … component1[c + 1] - 1 of factor 1
+    component2: np.ndarray
+    pairs_of: np.ndarray  # level g of factor 1 occurs in the pairs pairs_of[g] … pairs_of[g + 1] - 1
+    partner: np.ndarray  # the level h of each pair
+    rows_of: np.ndarray  # pair p has the (sorted) rows rows_of[p] … rows_of[p + 1] - 1
+    offset: np.ndarray  # where each component's S begins
+
+
+class Factors(NamedTuple):
+    """H in factored form, and the parts of its inverse that gradients need."""
+
+    A: np.ndarray  # J1 × q1 × q1: Cholesky factor of A_g
+    U: np.ndarray  # pairs × q1 × q2: chol(A_g)^-1 C_p
+    S: np.ndarray  # Cholesky factors of all S, one after the other
+    N: np.ndarray  # their inverses
+    N11: np.ndarray
+    N12: np.ndarray
+    N22: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Rows sorted by component, level of factor 1 and level of factor 2, and the graph of the sorted levels.
+
+    ``z1`` and ``z2`` are the random-effect columns of the sorted rows; with one grouping factor ``z2`` has no columns and
+    every level is a component of its own. ``swapped`` says that the caller's second factor became factor 1.
+    """
+
+    graph: Graph
+    z1: np.ndarray
+    z2: np.ndarray
+    order: np.ndarray  # caller's row of each sorted row
+    level1: np.ndarray  # caller's level of each sorted level
+    level2: np.ndarray
+    swapped: bool
+
+    @classmethod
+    def build(cls, groups: list[np.ndarray], Z: list[np.ndarray]) -> Structure:
+        """Sort the rows; ``groups`` holds each row's level (from 0, all used), ``Z`` each row's columns, per factor.
+
+        Examples
+        --------
+        >>> one = np.ones((4, 1))
+        >>> s = Structure.build([np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])], [one, one])
+        >>> s.swapped, s.components
+        (True, 2)
+        """
+        n = groups[0].size
+        counts = [int(g.max()) + 1 for g in groups]
+        sizes = [count * z.shape[1] for count, z in zip(counts, Z, strict=True)]
+        swapped = len(groups) == 2 and sizes[1] > sizes[0]
+        first, second = (1, 0) if swapped else (0, 1)
+        g1, J1, z1 = groups[first], counts[first], Z[first]
+        if len(groups) == 1:
+            g2, J2, z2 = np.zeros(n, dtype=np.int64), 0, np.empty((n, 0))
+            label1, label2 = np.arange(J1), np.empty(0, dtype=np.int64)
+        else:
+            g2, J2, z2 = groups[second], counts[second], Z[second]
+            label1, label2 = _components(g1, g2, J1, J2)
+        level1, level2 = np.argsort(label1, kind="stable"), np.argsort(label2, kind="stable")
+        new1 = _positions(level1)[g1]
+        new2 = _positions(level2)[g2] if J2 else g2
+        order = np.lexsort((new2, new1))
+        new1, new2 = new1[order], new2[order]
+        graph = _graph(new1, new2, label1[level1], label2[level2], q2=z2.shape[1])
+        z1, z2 = (np.ascontiguousarray(z[order], dtype=float) for z in (z1, z2))
+        return cls(graph, z1, z2, order, level1, level2, swapped)
+
+    @property
+    def components(self) -> int:
+        """Number of connected components."""
+        return self.graph.component1.size - 1
+
+    @property
+    def levels(self) -> tuple[int, int]:
+        """Number of levels of factor 1 and factor 2."""
+        return self.level1.size, self.level2.size
+
+    def unsort(self, blocks1: np.ndarray, blocks2: np.ndarray) -> list[np.ndarray]:
+        """Return per-level arrays in the caller's order of levels and factors."""
+        out = []
+        for level, blocks in ((self.level1, blocks1), (self.level2, blocks2)):
+            original = np.empty_like(blocks)
+            original[level] = blocks
+            out.append(original)
+        out = out[:1] if not self.level2.size else out
+        return out[::-1] if self.swapped else out
+
+
+def _components(g1: np.ndarray, g2: np.ndarray, J1: int, J2: int) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(g1.size), (g1, J1 + g2)), shape=(J1 + J2, J1 + J2))
+    _, label = connected_components(edges, directed=False)
+    return label[:J1], label[J1:]
+
+
+def _positions(level: np.ndarray) -> np.ndarray:
+    position = np.empty_like(level)
+    position[level] = np.arange(level.size)
+    return position
+
+
+def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarray, q2: int) -> Graph:
+    """Describe sorted rows: where pairs begin, which pairs belong to a level, which levels to a component."""
+    components = np.arange(label1.max() + 2)
+    new_pair = np.flatnonzero(np.r_[True, (np.diff(g1) != 0) | (np.diff(g2) != 0)])
+    component2 = np.searchsorted(label2, components)
+    size = np.diff(component2) * q2
+    return Graph(
+        component1=np.searchsorted(label1, components),
+        component2=component2,
+        pairs_of=np.searchsorted(g1[new_pair], np.arange(label1.size + 1)),
+        partner=g2[new_pair].astype(np.int64),
+        rows_of=np.r_[new_pair, g1.size],
+        offset=np.r_[0, np.cumsum(size * size)],
+    )
+
+
+def allocate(structure: Structure) -> Factors:
+    """Room for the factors of one H; a fit has its own, so that fits can run side by side."""
+    J1, J2 = structure.levels
+    q1, q2 = structure.z1.shape[1], structure.z2.shape[1]
+    P, total = structure.graph.partner.size, int(structure.graph.offset[-1])
+    return Factors(
+        A=np.empty((J1, q1, q1)),
+        U=np.empty((P, q1, q2)),
+        S=np.empty(total),
+        N=np.empty(total),
+        N11=np.empty((J1, q1, q1)),
+        N12=np.empty((P, q1, q2)),
+        N22=np.empty((J2, q2, q2)),
+    )
+
+
+@_jit
+def cross_products(graph, z1, z2, d, M11, M12, M22):  # type: ignore[no-untyped-def]
+    """Fill M11, M12, M22 with the cross-products of the rows of z1 and z2, weighted by d."""
+    q1, q2 = z1.shape[1], z2.shape[1]
+    M11[:] = 0.0
+    M12[:] = 0.0
+    M22[:] = 0.0
+    for g in range(M11.shape[0]):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            h = graph.partner[p]
+            for i in range(graph.rows_of[p], graph.rows_of[p + 1]):
+                for a in range(q1):
+                    w = d[i] * z1[i, a]
+                    for b in range(a + 1):
+                        M11[g, a, b] += w * z1[i, b]
+                    for b in range(q2):
+                        M12[p, a, b] += w * z2[i, b]
+                for a in range(q2):
+                    w = d[i] * z2[i, a]
+                    for b in range(a + 1):
+                        M22[h, a, b] += w * z2[i, b]
+    _mirror(M11)
+    _mirror(M22)
+
+
+@_jit
+def _mirror(M):  # type: ignore[no-untyped-def]
+    for g in range(M.shape[0]):
+        for a in range(M.shape[1]):
+            for b in range(a):
+                M[g, b, a] = M[g, a, b]
+
+
+@_jit
+def transform(L1, L2, M11, M12, M22, out11, out12, out22):  # type: ignore[no-untyped-def]
+    """Fill the last three with the blocks of L' M L: what cross-products of the rows L' z would be."""
+    for g in range(M11.shape[0]):
+        _sandwich(L1, M11[g], L1, out11[g])
+    for p in range(M12.shape[0]):
+        _sandwich(L1, M12[p], L2, out12[p])
+    for h in range(M22.shape[0]):
+        _sandwich(L2, M22[h], L2, out22[h])
+
+
+@_jit
+def _sandwich(left, M, right, out):  # type: ignore[no-untyped-def]
+    q, r = M.shape
+    for a in range(q):
+        for b in range(r):
+            total = 0.0
+            for j in range(a, q):
+                inner = 0.0
+                for k in range(b, r):
+                    inner += M[j, k] * right[k, b]
+                total += left[j, a] * inner
+            out[a, b] = total
+
+
+@_jit
+def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
+    """Factor H = I + (the blocks M of Z~' D Z~); return log det H, NaN if it is not positive definite."""
+    q1, q2 = M11.shape[1], M22.shape[1]
+    most = _most_partners(graph)
+    index = np.empty(most * q2, dtype=np.int64)
+    U = np.empty((q1, most * q2))
+    change = np.empty(most * q2)
+    logdet = 0.0
+    for c in range(graph.component1.size - 1):
+        first2, last2 = graph.component2[c], graph.component2[c + 1]
+        m = (last2 - first2) * q2
+        S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+        S[:] = 0.0
+        for h in range(first2, last2):
+            at = (h - first2) * q2
+            for a in range(q2):
+                for b in range(q2):
+                    S[at + a, at + b] = M22[h, a, b]
+                S[at + a, at + a] += 1.0
+        for g in range(graph.component1[c], graph.component1[c + 1]):
+            A = factors.A[g]
+            for a in range(q1):
+                for b in range(q1):
+                    A[a, b] = M11[g, a, b]
+                A[a, a] += 1.0
+            if not dense.cholesky(A):
+                return np.nan
+            for a in range(q1):
+                logdet += 2.0 * math.log(A[a, a])
+            width = _eliminate(graph, g, first2, A, M12, factors.U, U, index)
+            _subtract_square(S, U, index, width, change)
+        if not dense.cholesky(S):
+            return np.nan
+        for a in range(m):
+            logdet += 2.0 * math.log(S[a, a])
+    return logdet
+
+
+@_jit
+def _subtract_square(S, U, index, width, change):  # type: ignore[no-untyped-def]
+    """S[index, index] -= U' U, lower triangle; partners are sorted, and often neighbours."""
+    if width and index[width - 1] - index[0] == width - 1:
+        start = index[0]
+        for a in range(width):
+            line = S[start + a, start : start + a + 1]
+            for k in range(U.shape[0]):
+                w = U[k, a]
+                for b in range(a + 1):
+                    line[b] -= w * U[k, b]
+        return
+    for a in range(width):
+        change[: a + 1] = 0.0
+        for k in range(U.shape[0]):
+            w = U[k, a]
+            for b in range(a + 1):
+                change[b] += w * U[k, b]
+        line = S[index[a]]
+        for b in range(a + 1):
+            line[index[b]] -= change[b]
+
+
+@_jit
+def _most_partners(graph):  # type: ignore[no-untyped-def]
+    most = 0
+    for g in range(graph.pairs_of.size - 1):
+        most = max(most, graph.pairs_of[g + 1] - graph.pairs_of[g])
+    return most
+
+
+@_jit
+def _eliminate(graph, g, first2, A, M12, stored, U, index):  # type: ignore[no-untyped-def]
+    """Set U to chol(A_g)^-1 C_p of all pairs of level g, side by side, and index to their columns in S."""
+    q1, q2 = M12.shape[1], M12.shape[2]
+    width = 0
+    for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+        for b in range(q2):
+            index[width] = (graph.partner[p] - first2) * q2 + b
+            for a in range(q1):
+                total = M12[p, a, b]
+                for k in range(a):
+                    total -= A[a, k] * U[k, width]
+                total /= A[a, a]
+                U[a, width] = total
+                stored[p, a, b] = total
+            width += 1
+    return width
+
+
+@_jit
+def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
+    """Overwrite (x1, x2), levels × q each, with the solution of H x = (x1, x2)."""
+    J1, q1 = x1.shape
+    q2 = x2.shape[1]
+    for g in range(J1):
+        A = factors.A[g]
+        for a in range(q1):
+            total = x1[g, a]
+            for k in range(a):
+                total -= A[a, k] * x1[g, k]
+            x1[g, a] = total / A[a, a]
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            h = graph.partner[p]
+            for b in range(q2):
+                for k in range(q1):
+                    x2[h, b] -= factors.U[p, k, b] * x1[g, k]
+    for c in range(graph.component1.size - 1):
+        first2, last2 = graph.component2[c], graph.component2[c + 1]
+        m = (last2 - first2) * q2
+        if m > 0:
+            S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+            dense.solve(S, x2[first2:last2].reshape(m))
+    for g in range(J1):
+        A = factors.A[g]
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            h = graph.partner[p]
+            for k in range(q1):
+                for b in range(q2):
+                    x1[g, k] -= factors.U[p, k, b] * x2[h, b]
+        for a in range(q1 - 1, -1, -1):
+            total = x1[g, a]
+            for k in range(a + 1, q1):
+                total -= A[k, a] * x1[g, k]
+            x1[g, a] = total / A[a, a]
+
+
+@_jit
+def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
+    """Fill N11, N12, N22 with the blocks of the inverse of H that belong to levels and pairs in the data."""
+    q1, q2 = factors.A.shape[1], factors.U.shape[2]
+    most = _most_partners(graph)
+    index = np.empty(most * q2, dtype=np.int64)
+    W, out = np.empty((q1, most * q2)), np.empty((q1, most * q2))
+    line = np.empty(most * q2)
+    for c in range(graph.component1.size - 1):
+        first2, last2 = graph.component2[c], graph.component2[c + 1]
+        m = (last2 - first2) * q2
+        N = factors.N[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+        if m > 0:
+            dense.inverse(factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m), N)
+        for h in range(first2, last2):
+            at = (h - first2) * q2
+            for a in range(q2):
+                for b in range(q2):
+                    factors.N22[h, a, b] = N[at + a, at + b]
+        for g in range(graph.component1[c], graph.component1[c + 1]):
+            width = _back_substitute(graph, g, first2, factors, W, index)
+            out[:, :width] = 0.0
+            for k in range(width):  # N12 = -W N22
+                row = N[index[k]]
+                for b in range(width):
+                    line[b] = row[index[b]]
+                for a in range(q1):
+                    w = W[a, k]
+                    for b in range(width):
+                        out[a, b] -= w * line[b]
+            dense.inverse(factors.A[g], factors.N11[g])
+            for a in range(q1):
+                for b in range(q1):
+                    total = 0.0
+                    for k in range(width):
+                        total += out[a, k] * W[b, k]
+                    factors.N11[g, a, b] -= total
+            at = 0
+            for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                for b in range(q2):
+                    for a in range(q1):
+                        factors.N12[p, a, b] = out[a, at]
+                    at += 1
+
+
+@_jit
+def _back_substitute(graph, g, first2, factors, W, index):  # type: ignore[no-untyped-def]
+    """Set W to A_g^-1 C_p of all pairs of level g, side by side, and index to their columns in S."""
+    q1, q2 = factors.U.shape[1], factors.U.shape[2]
+    A = factors.A[g]
+    width = 0
+    for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+        for b in range(q2):
+            index[width] = (graph.partner[p] - first2) * q2 + b
+            for a in range(q1 - 1, -1, -1):
+                total = factors.U[p, a, b]
+                for k in range(a + 1, q1):
+                    total -= A[k, a] * W[k, width]
+                W[a, width] = total / A[a, a]
+            width += 1
+    return width

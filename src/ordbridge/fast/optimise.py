@@ -1,0 +1,184 @@
+"""BFGS without bounds, for objectives whose every evaluation gives the gradient as well.
+
+scipy's BFGS would do the same, but its bookkeeping costs more than an evaluation here, and it has no place for the modes
+that are carried along a search line (Nocedal & Wright 2006, chapters 3 and 6).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ordbridge.errors import FitTimeout
+
+__all__ = ["Clock", "Minimum", "Objective", "hessian", "minimise"]
+
+SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
+
+
+class Objective(Protocol):
+    """A function of a parameter vector that remembers where it was last evaluated."""
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and gradient; an infinite value where the function is not defined."""
+
+    def prepare(self, direction: np.ndarray) -> None:
+        """Get ready for evaluations along a direction from the point of the last evaluation."""
+
+    def moved(self, step: float) -> None:
+        """Say that the next evaluation is ``step`` times the direction away from where it was prepared."""
+
+
+class Clock:
+    """Stops a fit that runs longer than it may."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.began = time.monotonic()
+
+    def check(self) -> None:
+        """Raise FitTimeout if the time is over."""
+        if self.seconds is not None and time.monotonic() - self.began > self.seconds:
+            raise FitTimeout(f"the fit ran longer than timeout={self.seconds:g} seconds and was stopped")
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where the search ended; ``decrease`` is what a further step was expected to gain."""
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray
+    evaluations: int
+    converged: bool
+
+
+def minimise(
+    objective: Objective,
+    x: np.ndarray,
+    inverse: np.ndarray,
+    clock: Clock,
+    gain: float = 1e-9,
+    iterations: int = 300,
+) -> Minimum:
+    """Minimise from ``x`` with a first guess of the inverse Hessian, until a step promises to gain less than ``gain``.
+
+    Examples
+    --------
+    >>> class Bowl:
+    ...     def __call__(self, x): return float(x @ x), 2 * x
+    ...     def prepare(self, direction): pass
+    ...     def moved(self, step): pass
+    >>> found = minimise(Bowl(), np.array([3.0, 4.0]), np.eye(2), Clock(None))
+    >>> bool(abs(found.x).max() < 1e-6)
+    True
+    """
+    value, gradient = objective(x)
+    evaluations = 1
+    B, scaled = inverse.copy(), False
+    for _ in range(iterations):
+        clock.check()
+        direction = -B @ gradient
+        slope = float(gradient @ direction)
+        if not slope < 0:  # rounding has spoiled the approximation: start it again
+            B, scaled = inverse.copy(), False
+            direction = -B @ gradient
+            slope = float(gradient @ direction)
+        if -slope < gain:
+            return Minimum(x, value, gradient, evaluations, True)
+        longest = np.abs(direction).max()
+        first = min(1.0, 1.5 / longest)  # no parameter of these models jumps by more
+        objective.prepare(direction)
+        step, new_value, new_gradient, used = _search(objective, x, value, gradient, direction, slope, first)
+        evaluations += used
+        if step == 0.0:
+            settled = -slope < max(1e3 * gain, 1e-12 * abs(value))
+            return Minimum(x, value, gradient, evaluations, settled)
+        s, y = step * direction, new_gradient - gradient
+        x, value, gradient = x + s, new_value, new_gradient
+        sy = float(s @ y)
+        if sy > 1e-12 * float(np.sqrt((s @ s) * (y @ y))):
+            if not scaled:
+                B *= max(min(sy / float(y @ (B @ y)), 10.0), 0.1)
+                scaled = True
+            By = B @ y
+            B += np.outer(s, s) * ((1.0 + float(y @ By) / sy) / sy) - (np.outer(By, s) + np.outer(s, By)) / sy
+    return Minimum(x, value, gradient, evaluations, False)
+
+
+def _search(
+    objective: Objective,
+    x: np.ndarray,
+    value: float,
+    gradient: np.ndarray,
+    direction: np.ndarray,
+    slope: float,
+    first: float,
+) -> tuple[float, float, np.ndarray, int]:
+    """Find a step that meets Wolfe's conditions; 0 if no step lowers the value."""
+    low, low_value, low_slope = 0.0, value, slope
+    high: float | None = None
+    high_value = high_slope = np.inf
+    best = (0.0, value, gradient)
+    step = first
+    for used in range(1, 41):
+        objective.moved(step)
+        tried, tried_gradient = objective(x + step * direction)
+        tried_slope = float(tried_gradient @ direction) if np.isfinite(tried) else np.inf
+        rounding = 1e-13 * abs(value)
+        if np.isfinite(tried) and tried < best[1]:
+            best = (step, tried, tried_gradient)
+        if not tried <= value + SUFFICIENT * step * slope + rounding or (tried >= low_value + rounding and low > 0):
+            high, high_value, high_slope = step, tried, tried_slope
+        elif abs(tried_slope) <= -CURVATURE * slope:
+            return step, tried, tried_gradient, used
+        elif tried_slope > 0:
+            high, high_value, high_slope = step, tried, tried_slope
+        else:
+            low, low_value, low_slope = step, tried, tried_slope
+        if high is None:
+            step *= 2.5
+        else:
+            if abs(high - low) < 1e-10 * max(1.0, abs(high)):
+                break
+            step = _between(low, low_value, low_slope, high, high_value, high_slope)
+    return (*best, used)
+
+
+def _between(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> float:
+    """Return the minimum of the cubic through both ends, kept away from the ends."""
+    width = b - a
+    if not np.isfinite(fb):
+        return a + 0.25 * width
+    d1 = ga + gb - 3.0 * (fb - fa) / width
+    square = d1 * d1 - ga * gb
+    if square < 0.0 or not np.isfinite(square):
+        return a + 0.5 * width
+    d2 = np.sqrt(square)
+    step = b - width * (gb + d2 - d1) / (gb - ga + 2.0 * d2)
+    return float(min(max(step, a + 0.1 * width), b - 0.1 * width))
+
+
+def hessian(
+    objective: Objective, x: np.ndarray, gradient: np.ndarray, back: Callable[[], None], free: np.ndarray, clock: Clock
+) -> np.ndarray:
+    """Return the Hessian among the ``free`` parameters from central differences of the exact gradient.
+
+    ``back`` puts the objective's memory back to ``x``, so that every difference starts from the same modes.
+    """
+    H = np.empty((free.size, free.size))
+    for k, j in enumerate(free):
+        clock.check()
+        e = np.zeros_like(x)
+        e[j] = 1.0
+        width = 1e-5 * max(1.0, abs(x[j]))
+        back()
+        objective.prepare(e)
+        objective.moved(width)
+        _, ahead = objective(x + width * e)
+        H[k] = (ahead - gradient)[free] / width
+    return 0.5 * (H + H.T)
