@@ -5,9 +5,10 @@ from ordbridge.reliability.agreement import (
     davies_fleiss_kappa,
     fleiss_kappa,
     gwet_ac,
-    krippendorff_alpha,
     percent_agreement,
 )
+from ordbridge.reliability.alpha import krippendorff_alpha
+from ordbridge.reliability.analyse import Reliability, analyse
 from ordbridge.reliability.correlation import (
     goodman_kruskal_gamma,
     kendall_tau,
@@ -25,7 +26,9 @@ __all__ = [
     "ArfInterval",
     "Coefficient",
     "Ratings",
+    "Reliability",
     "TInterval",
+    "analyse",
     "arf_interval",
     "cohen_kappa",
     "cronbach_alpha",

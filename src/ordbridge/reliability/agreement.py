@@ -18,12 +18,14 @@ from ordbridge.reliability.ratings import GAP, Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
+    "agreement_ratings",
     "cohen_kappa",
     "davies_fleiss_kappa",
     "fleiss_kappa",
     "gwet_ac",
-    "krippendorff_alpha",
+    "kappa_of_pair",
     "percent_agreement",
+    "tally_of",
 ]
 
 CHANCE_LEAVES_NOTHING = (
@@ -59,11 +61,11 @@ def percent_agreement(
     >>> percent_agreement([[1, 1], [2, 2], [3, 1], [2, 2]], draws=0).value
     0.75
     """
-    ratings = _ready(data, item, rater, rating, scale, "percent agreement", varied=False)
+    ratings = agreement_ratings(data, item, rater, rating, scale, "percent agreement", varied=False)
     weights = np.eye(len(ratings.categories))
 
     def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return _mean(counts, _agreement_within(_tally(codes, len(weights)), weights))
+        return _mean(counts, _agreement_within(tally_of(codes, len(weights)), weights))
 
     return estimate(
         ratings.rated_by(2),
@@ -115,11 +117,13 @@ def cohen_kappa(
     0.6
     """
     _known_weights(weights, (None, "linear", "quadratic"))
-    ratings = _ready(data, item, rater, rating, scale, "Cohen's κ", "nominal" if weights is None else "ordinal")
+    ratings = agreement_ratings(
+        data, item, rater, rating, scale, "Cohen's κ", "nominal" if weights is None else "ordinal"
+    )
     w = _weights(ratings, weights)
 
     def statistic(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return _beyond_chance(*_observed_and_expected(a, b, counts, w))
+        return kappa_of_pair(a, b, counts, w)
 
     kind = "unweighted" if weights is None else f"{weights} weights"
     return estimate(
@@ -163,11 +167,11 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]], draws=0).value, 4)
     0.7447
     """
-    ratings = _ready(data, item, rater, rating, scale, "Fleiss' κ")
+    ratings = agreement_ratings(data, item, rater, rating, scale, "Fleiss' κ")
     weights = np.eye(len(ratings.categories))
 
     def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = _tally(codes, len(weights))
+        tally = tally_of(codes, len(weights))
         share = _shares(tally, counts)
         return _beyond_chance(_mean(counts, _agreement_within(tally, weights)), (share**2).sum(axis=1))
 
@@ -210,7 +214,7 @@ def davies_fleiss_kappa(
     >>> round(davies_fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]], draws=0).value, 4)
     0.75
     """
-    ratings = _ready(data, item, rater, rating, scale, "Davies & Fleiss' κ")
+    ratings = agreement_ratings(data, item, rater, rating, scale, "Davies & Fleiss' κ")
     weights = np.eye(len(ratings.categories))
 
     def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -227,67 +231,6 @@ def davies_fleiss_kappa(
         definition="Davies & Fleiss (1982), nltk's multi_kappa: observed and expected agreement averaged over pairs of "
         "raters, chance from each rater's own distribution",
         undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
-    )
-
-
-def krippendorff_alpha(
-    data: Any,
-    item: str = "item",
-    rater: str = "participant",
-    rating: str = "rating",
-    *,
-    level: str = "ordinal",
-    scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
-) -> Coefficient:
-    r"""Krippendorff's α: one minus observed over expected disagreement, for any number of raters and gaps.
-
-    .. math:: \alpha = 1 - (n-1) \frac{\sum_u \frac{1}{m_u - 1} \sum_{i \ne j} \delta^2(x_{ui}, x_{uj})}
-              {\sum_{ck} n_c n_k \delta^2(c, k)}
-
-    over the n ratings of items with :math:`m_u \ge 2`. The distance δ² is 1 for different categories (nominal), the
-    squared difference of values (interval), of values over their sum (ratio), or of mean ranks (ordinal; mean ranks
-    are taken from the same ratings, so a resample has its own).
-
-    References
-    ----------
-    Krippendorff, K. (2011). Computing Krippendorff's alpha-reliability. University of Pennsylvania.
-
-    Examples
-    --------
-    >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 1], [2, 2]], level="nominal", draws=0).value, 4)
-    0.6316
-    """
-    ratings = _ready(data, item, rater, rating, scale, "Krippendorff's α", level)
-    n_categories = len(ratings.categories)
-
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = _tally(codes, n_categories)
-        size = tally.sum(axis=1)
-        totals = counts @ tally
-        if level == "ordinal":
-            ranks = np.cumsum(totals, axis=1) - totals / 2  # from 0, which differences of ranks do not notice
-            seen = np.where(codes == GAP, 0.0, ranks[:, codes])
-            spread = 2 * (size * (seen**2).sum(axis=2) - seen.sum(axis=2) ** 2)
-            observed = (counts * spread / (size - 1)).sum(axis=1)
-            expected = 2 * (totals.sum(1) * (totals * ranks**2).sum(1) - (totals * ranks).sum(1) ** 2)
-        else:
-            distance = _distance(ratings, level)
-            observed = counts @ (((tally @ distance) * tally).sum(axis=1) / (size - 1))
-            expected = ((totals @ distance) * totals).sum(axis=1)
-        return 1 - (totals.sum(axis=1) - 1) * observed / np.where(expected > 0, expected, np.nan)
-
-    return estimate(
-        ratings.rated_by(2),
-        statistic,
-        name=f"Krippendorff's α, {level}",
-        definition=f"Krippendorff (2011), {level} distance",
-        undefined=f"{NO_COMMON_ITEMS}, or the ratings of the items that were rated twice are all in one category",
         draws=draws,
         seed=seed,
         confidence=confidence,
@@ -335,12 +278,12 @@ def gwet_ac(
     """
     _known_weights(weights, (None, "linear", "quadratic", "ordinal"))
     name = "Gwet's AC1" if weights is None else f"Gwet's AC2, {weights} weights"
-    ratings = _ready(data, item, rater, rating, scale, name, "nominal" if weights is None else "ordinal")
+    ratings = agreement_ratings(data, item, rater, rating, scale, name, "nominal" if weights is None else "ordinal")
     w = _weights(ratings, weights)
     q = len(w)
 
     def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = _tally(codes, q)
+        tally = tally_of(codes, q)
         share = _shares(tally, counts)
         expected = w.sum() / (q * (q - 1)) * (share * (1 - share)).sum(axis=1)
         return _beyond_chance(_mean(counts, _agreement_within(tally, w)), expected)
@@ -357,7 +300,7 @@ def gwet_ac(
     )
 
 
-def _ready(
+def agreement_ratings(
     data: Any,
     item: str,
     rater: str,
@@ -367,6 +310,7 @@ def _ready(
     level: str = "nominal",
     varied: bool = True,
 ) -> Ratings:
+    """Return the ratings, refusing those on which ``what`` is not defined."""
     ratings = prepare(data, item, rater, rating, scale)
     require(ratings, what, level, varied=varied)
     if not ((ratings.codes != GAP).sum(axis=1) > 1).any():
@@ -394,17 +338,7 @@ def _weights(ratings: Ratings, kind: str | None) -> np.ndarray:
     return 1 - distance / distance.max()
 
 
-def _distance(ratings: Ratings, level: str) -> np.ndarray:
-    if level == "nominal" or ratings.scores is None:
-        return 1 - np.eye(len(ratings.categories))
-    difference = ratings.scores[:, None] - ratings.scores[None, :]
-    if level == "interval":
-        return difference**2
-    total = ratings.scores[:, None] + ratings.scores[None, :]
-    return (difference / np.where(total > 0, total, 1)) ** 2
-
-
-def _tally(codes: np.ndarray, n_categories: int) -> np.ndarray:
+def tally_of(codes: np.ndarray, n_categories: int) -> np.ndarray:
     """Return items × categories: how many raters chose each category."""
     tally = np.zeros((len(codes), n_categories))
     rows, columns = np.nonzero(codes != GAP)
@@ -427,6 +361,11 @@ def _mean(counts: np.ndarray, contribution: np.ndarray) -> np.ndarray:
 def _shares(tally: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the mean over items of each category's share, for every line of counts."""
     return counts @ (tally / tally.sum(axis=1, keepdims=True)) / counts.sum(axis=1, keepdims=True)
+
+
+def kappa_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return Cohen's κ of two raters for every line of counts, NaN where chance leaves no room."""
+    return _beyond_chance(*_observed_and_expected(a, b, counts, weights))
 
 
 def _observed_and_expected(

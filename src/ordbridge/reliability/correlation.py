@@ -48,13 +48,14 @@ def goodman_kruskal_gamma(
     0.6666666666666666
     """
     ratings = _ready(data, item, rater, rating, scale, "Goodman & Kruskal's γ", "ordinal")
-
-    def gamma(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        concordant, discordant = _concordance(*_cross_table(a, b, counts))
-        return (concordant - discordant) / (concordant + discordant)
-
     return _over_pairs(
-        ratings, gamma, "Goodman & Kruskal's γ", "(C − D) / (C + D) from the cross table", draws, seed, confidence
+        ratings,
+        gamma_of_pair,
+        "Goodman & Kruskal's γ",
+        "(C − D) / (C + D) from the cross table",
+        draws,
+        seed,
+        confidence,
     )
 
 
@@ -84,14 +85,7 @@ def kendall_tau(
     0.5477
     """
     ratings = _ready(data, item, rater, rating, scale, "Kendall's τ", "ordinal")
-
-    def tau(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        a, b, cells = _cross_table(a, b, counts)
-        concordant, discordant = _concordance(a, b, cells)
-        untied = [cells.sum(axis=1) ** 2 - (_margin(side, cells) ** 2).sum(axis=1) for side in (a, b)]
-        return (concordant - discordant) / np.sqrt(untied[0] / 2 * untied[1] / 2)
-
-    return _over_pairs(ratings, tau, "Kendall's τ-b", "τ-b, corrected for ties", draws, seed, confidence)
+    return _over_pairs(ratings, _tau_of_pair, "Kendall's τ-b", "τ-b, corrected for ties", draws, seed, confidence)
 
 
 def pearson(
@@ -152,11 +146,7 @@ def spearman(
     0.8
     """
     ratings = _ready(data, item, rater, rating, scale, "Spearman's ρ", "ordinal")
-
-    def rho(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return _weighted_correlation(_mean_ranks(a, counts), _mean_ranks(b, counts), counts)
-
-    return _over_pairs(ratings, rho, "Spearman's ρ", "Pearson's r of mean ranks", draws, seed, confidence)
+    return _over_pairs(ratings, _rho_of_pair, "Spearman's ρ", "Pearson's r of mean ranks", draws, seed, confidence)
 
 
 def kendall_w(
@@ -284,6 +274,23 @@ def test_retest(
         p_value=float(2 * t.sf(abs(t_value), df)),
         note="; ".join(filter(None, [f"n_pairs counts the {points} pairs of ratings", value.note])),
     )
+
+
+def gamma_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return γ of two raters for every line of counts, NaN where no pair of items is untied for both."""
+    concordant, discordant = _concordance(*_cross_table(a, b, counts))
+    return (concordant - discordant) / (concordant + discordant)
+
+
+def _tau_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    a, b, cells = _cross_table(a, b, counts)
+    concordant, discordant = _concordance(a, b, cells)
+    untied_a, untied_b = (cells.sum(axis=1) ** 2 - (_margin(side, cells) ** 2).sum(axis=1) for side in (a, b))
+    return (concordant - discordant) / np.sqrt(untied_a / 2 * untied_b / 2)
+
+
+def _rho_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    return _weighted_correlation(_mean_ranks(a, counts), _mean_ranks(b, counts), counts)
 
 
 def complete_items(ratings: Ratings, what: str) -> Ratings:
