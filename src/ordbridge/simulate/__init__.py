@@ -1,0 +1,8 @@
+"""From a design and a truth to ratings, and what a truth means on the rating scale."""
+
+from ordbridge.simulate.draw import Simulator, ratings
+from ordbridge.simulate.rating_scale import Implied, implied
+from ordbridge.simulate.thresholds import ThresholdDistribution
+from ordbridge.simulate.truth import Truth
+
+__all__ = ["Implied", "Simulator", "ThresholdDistribution", "Truth", "implied", "ratings"]

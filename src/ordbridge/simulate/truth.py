@@ -1,0 +1,277 @@
+"""What is true in a simulated study: effects, thresholds, and how raters and items differ."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordbridge.errors import InputError
+from ordbridge.simulate.checks import ascending, correlation, deviations, number, numbers
+from ordbridge.simulate.links import LINKS
+from ordbridge.simulate.thresholds import ThresholdDistribution
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = ["Truth"]
+
+CODINGS = ("treatment", "centred")
+SCALES = ("ordinal", "vas", "interval")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The model that simulated ratings come from.
+
+    The latent quality of a text for a rater is ``effect + rater + item + residual``, where rater and item each have an
+    intercept and one slope for every system after the first. How it becomes a rating is the ``scale``:
+
+    ``ordinal``
+        Category ``j`` if it lies in (threshold ``j - 1``, threshold ``j``], as in ``clmm``.
+    ``vas``
+        A mark on a line from 0 to 100 that refines the ordinal scale: with ``k`` categories, threshold ``j`` sits at
+        ``100 j / k`` and latent quality is spread evenly between neighbours; the two open ends continue with the mean
+        distance between thresholds (1 if there is only one) and stop at 0 and 100. So cutting the line into ``k`` equal
+        parts gives back the ordinal ratings of the same seed, and all that differs between the scales is resolution.
+    ``interval``
+        ``mean`` plus the latent quality itself, with normal residuals of standard deviation ``residual_sd``: the normal
+        model of Card et al. (2020).
+
+    Parameters
+    ----------
+    effects
+        One number a system after the first: how far its latent quality is above the first system's.
+    thresholds, threshold_distribution
+        One of the two for ``ordinal`` and ``vas``: fixed thresholds, or a distribution drawn from once a study.
+    participant_sd, item_sd
+        Standard deviations over raters and over items: intercept and slope, the slope's for all systems alike, or one
+        for every system after the first.
+    participant_corr, item_corr
+        Correlation of the intercept with each slope; given the intercept, the slopes are then independent. Or the full
+        correlation matrix of the intercept and the slopes.
+    slope_coding
+        What slopes are multiplied with. ``treatment``: 1 for their own system, 0 for others, so that only the first
+        system is free of them. ``centred``: ``1/k`` less, with ``k`` systems (for two systems −½ and +½), so that all
+        systems vary alike. Effects are always differences from the first system.
+    link
+        Distribution of the residual, by R's name of the link.
+    scale
+        ``ordinal``, ``vas`` or ``interval``.
+    mean, residual_sd
+        For ``interval``: mean rating of the first system, standard deviation of the residual.
+
+    References
+    ----------
+    Howcroft & Rieser (2021); Card et al. (2020); Christensen (2022), *ordinal: Regression models for ordinal data*.
+
+    Examples
+    --------
+    >>> truth = Truth(effects=(0.3,), thresholds=(-1, 0, 1), participant_sd=(0.5, 0.2), item_sd=(0.6, 0.4))
+    >>> truth.shift(effect=0.6).effects
+    (0.6,)
+    >>> Truth.from_toml(truth.to_toml()) == truth
+    True
+    """
+
+    effects: tuple[float, ...]
+    thresholds: tuple[float, ...] | None = None
+    threshold_distribution: ThresholdDistribution | None = None
+    participant_sd: tuple[float, ...] = (0.0, 0.0)
+    item_sd: tuple[float, ...] = (0.0, 0.0)
+    participant_corr: float | tuple[tuple[float, ...], ...] = 0.0
+    item_corr: float | tuple[tuple[float, ...], ...] = 0.0
+    slope_coding: str = "treatment"
+    link: str = "probit"
+    scale: str = "ordinal"
+    mean: float = 0.0
+    residual_sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check every field, and turn lists into tuples."""
+        object.__setattr__(self, "effects", numbers("effects", self.effects))
+        for name, known in (("slope_coding", CODINGS), ("link", tuple(LINKS)), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name}={getattr(self, name)!r} is unknown; choose one of: {', '.join(known)}")
+        for group in ("participant", "item"):
+            for name, checked in ((f"{group}_sd", deviations), (f"{group}_corr", correlation)):
+                object.__setattr__(self, name, checked(name, getattr(self, name), self.systems))
+        for name in ("mean", "residual_sd"):
+            object.__setattr__(self, name, number(name, getattr(self, name)))
+        self._check_scale()
+
+    def _check_scale(self) -> None:
+        if self.residual_sd < 0:
+            raise InputError(f"residual_sd={self.residual_sd:g} is negative; a standard deviation is 0 or more")
+        given = [name for name in ("thresholds", "threshold_distribution") if getattr(self, name) is not None]
+        if self.scale == "interval":
+            if given:
+                raise InputError(f"scale='interval' has no thresholds; leave {given[0]} out")
+            if self.link != "probit":
+                raise InputError(f"scale='interval' has normal residuals; leave link={self.link!r} out")
+            return
+        if (self.mean, self.residual_sd) != (0.0, 1.0):
+            raise InputError(
+                f"mean and residual_sd belong to scale='interval'; thresholds and link set them for {self.scale!r}"
+            )
+        if len(given) != 1:
+            raise InputError(
+                f"scale={self.scale!r} needs either thresholds or threshold_distribution; "
+                f"{'both were' if given else 'neither was'} given"
+            )
+        if self.thresholds is not None:
+            object.__setattr__(self, "thresholds", ascending(self.thresholds))
+        elif not isinstance(self.threshold_distribution, ThresholdDistribution):
+            kind = type(self.threshold_distribution).__name__
+            raise InputError(f"threshold_distribution is a {kind}; give a ThresholdDistribution")
+
+    @property
+    def systems(self) -> int:
+        """How many systems there are."""
+        return len(self.effects) + 1
+
+    @property
+    def categories(self) -> int | None:
+        """How many categories the thresholds make; None for ``interval``."""
+        if self.thresholds is not None:
+            return len(self.thresholds) + 1
+        return self.threshold_distribution.categories if self.threshold_distribution else None
+
+    def coding(self) -> np.ndarray:
+        """Return the matrix (system × intercept and slopes) that random effects are multiplied with."""
+        k = self.systems
+        slopes = np.eye(k)[:, 1:] - (1 / k if self.slope_coding == "centred" else 0.0)
+        return np.column_stack([np.ones(k), slopes])
+
+    def factor(self, group: str) -> np.ndarray:
+        """Return L, with L Lᵀ the covariance of intercept and slopes of ``group``, "participant" or "item"."""
+        sd, corr = getattr(self, f"{group}_sd"), getattr(self, f"{group}_corr")
+        return np.diag(_per_system(sd, self.systems)) @ _root(corr, self.systems)
+
+    def covariance(self, group: str) -> np.ndarray:
+        """Return the covariance (system × system) of one rater's, or one item's, deviations under each system."""
+        root = self.coding() @ self.factor(group)
+        return root @ root.T
+
+    def shift(self, *, effect: float | Sequence[float] | None = None, **changes: Any) -> Truth:
+        """Return this truth with one thing changed: the effect (or all effects), or any other field.
+
+        Examples
+        --------
+        >>> truth = Truth(effects=0.3, thresholds=(-1, 0, 1))
+        >>> truth.shift(slope_coding="centred").slope_coding
+        'centred'
+        """
+        known = {field.name for field in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise InputError(f"a truth has no {name!r} to change; it has: effect, {', '.join(sorted(known))}")
+        if effect is not None:
+            effects = changes["effects"] = numbers("effect", effect)
+            if len(effects) != len(self.effects):
+                raise InputError(
+                    f"effect has {len(effects)} numbers; give {len(self.effects)}, one for each system after the first"
+                )
+        for one, other in (("thresholds", "threshold_distribution"), ("threshold_distribution", "thresholds")):
+            if changes.get(one) is not None:
+                changes.setdefault(other, None)
+        return replace(self, **changes)
+
+    @classmethod
+    def from_fit(cls, fit: Fit, participant: str = "participant", item: str = "item") -> Truth:
+        """Take the estimates of a fitted ``clmm``, ``clm``, ``lmer`` or ``lm`` as the truth of the next study.
+
+        Parameters
+        ----------
+        fit
+            A fit whose fixed effects are those of the systems, coded 0/1 or as R's treatment contrasts.
+        participant, item
+            The grouping factors of the fit that stand for raters and for items; one that the model lacks has no spread.
+        """
+        from ordbridge.simulate.from_fit import truth_from_fit
+
+        return truth_from_fit(fit, participant, item)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that differ from their defaults, and the effects, as plain lists and numbers."""
+        full = asdict(self)
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: _plain(value) for name, value in full.items() if value != defaults[name]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Truth:
+        """Build a truth from what :meth:`to_dict` returns, or from a table of a TOML file."""
+        known = [field.name for field in fields(cls)]
+        for name in values:
+            if name not in known:
+                raise InputError(f"a truth has no {name!r}; it has: {', '.join(known)}")
+        if "effects" not in values:
+            raise InputError("a truth needs effects: one number for every system after the first")
+        values = dict(values)
+        distribution = values.get("threshold_distribution")
+        if isinstance(distribution, Mapping):
+            if set(distribution) != {"lowest", "distance", "categories"}:
+                raise InputError("threshold_distribution needs lowest, distance and categories, and nothing else")
+            values["threshold_distribution"] = ThresholdDistribution(**distribution)
+        return cls(**values)
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return this truth as TOML, and write it to ``path`` if there is one."""
+        values = self.to_dict()
+        distribution = values.pop("threshold_distribution", None)
+        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+        if distribution:
+            lines += ["", "[threshold_distribution]", *(f"{name} = {_toml(v)}" for name, v in distribution.items())]
+        text = "\n".join(lines) + "\n"
+        if path is not None:
+            if not Path(path).parent.is_dir():
+                raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_toml(cls, source: str | os.PathLike[str]) -> Truth:
+        """Read a truth from a TOML file, or from TOML text (a string with an equals sign)."""
+        text, where = str(source), "the text"
+        if not (isinstance(source, str) and "=" in source):
+            path, where = Path(source), str(source)
+            if not path.is_file():
+                raise InputError(f"there is no file {path}")
+            text = path.read_text(encoding="utf-8")
+        try:
+            return cls.from_dict(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{where} is no TOML: {error}") from None
+
+
+def _per_system(sd: tuple[float, ...], systems: int) -> np.ndarray:
+    return np.array([sd[0], *([sd[1]] * (systems - 1) if len(sd) == 2 else sd[1:])])
+
+
+def _root(corr: float | tuple[tuple[float, ...], ...], systems: int) -> np.ndarray:
+    """Return the lower triangular root of the correlation matrix."""
+    if isinstance(corr, tuple):
+        return np.linalg.cholesky(np.array(corr))
+    root = np.eye(systems) * math.sqrt(1 - corr**2)
+    root[:, 0] = corr
+    root[0, 0] = 1.0
+    return root
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, (tuple, list)) else value
+
+
+def _toml(value: Any) -> str:
+    """Write a number, a string or a nested list; ``repr`` of a float reads back as the same float."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
