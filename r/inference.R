@@ -9,7 +9,8 @@ estimates <- function(table, df, vcov, n_thresholds, ...) {
   list(terms = rownames(table), n_thresholds = n_thresholds, estimate = unname(table[, 1]),
        std_error = unname(table[, 2]), df = rep_len(as.numeric(df), nrow(table)),
        statistic = unname(table[, last - 1]), p_value = unname(table[, last]),
-       vcov = as.vector(as.matrix(vcov)[seq_len(nrow(table)), seq_len(nrow(table))]), ...)
+       vcov = as.vector(as.matrix(vcov)[seq_len(nrow(table)), seq_len(nrow(table))]),
+       r_version = as.character(getRversion()), ...)
 }
 
 # One random term, flat: matrices column by column.

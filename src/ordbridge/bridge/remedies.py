@@ -29,10 +29,7 @@ def explain(error: BaseException) -> str:
     """
     text = str(error)
     if "R_getVar" in text:
-        return (
-            "this rpy2-rinterface needs R 4.5 or later and the R here is older; "
-            f"install the one that fits: {RPY2}"
-        )
+        return f"this rpy2-rinterface needs R 4.5 or later and the R here is older; install the one that fits: {RPY2}"
     if isinstance(error, ModuleNotFoundError) and "rpy2" in text:
         return f"rpy2 is not installed; install it: {RPY2}"
     if shutil.which("R") is None:

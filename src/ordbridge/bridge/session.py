@@ -141,7 +141,7 @@ class _Session:
             if evaluate(f'suppressWarnings(Sys.setlocale("LC_CTYPE", "{locale}"))')[0]:
                 break
         self.functions = evaluate('new.env(parent = asNamespace("stats"))')
-        source = evaluate('function(file, env) sys.source(file, env, keep.source = FALSE)')
+        source = evaluate("function(file, env) sys.source(file, env, keep.source = FALSE)")
         for file in sorted(r_folder().glob("*.R")):
             if file.name != "baseline.R":
                 source(str(file), self.functions)

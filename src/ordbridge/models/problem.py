@@ -92,7 +92,6 @@ class Estimates:
     dropped: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()  # categories of an ordinal response
     cutpoints: np.ndarray = field(default_factory=lambda: np.empty(0))  # one fewer; from the thresholds' parameters
-    fitted_eta: np.ndarray = field(default_factory=lambda: np.empty(0))  # Xβ of the used rows, without thresholds
     sigma: float | None = None  # residual standard deviation (lm, lmer)
     max_gradient: float | None = None
     hessian_condition: float | None = None

@@ -1,0 +1,186 @@
+"""The four models with the names, options and defaults of R."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+from ordbridge.errors import ConvergenceWarning
+from ordbridge.models.fit import Fit, engine_module
+from ordbridge.models.prepare import prepare
+from ordbridge.models.problem import Problem
+
+__all__ = ["clm", "clmm", "lm", "lmer"]
+
+
+def clm(
+    formula: str,
+    data: Any,
+    link: str = "logit",
+    threshold: str = "flexible",
+    *,
+    engine: str = "ordinal",
+    timeout: float | None = None,
+) -> Fit:
+    """Fit a cumulative link model (R: ``ordinal::clm``).
+
+    Parameters
+    ----------
+    formula
+        ``response ~ terms``; the response is an ordered categorical or integers.
+    data
+        A pandas or polars DataFrame, an Arrow table, or the path of a CSV or Parquet file. It is never changed.
+    link
+        ``"logit"``, ``"probit"``, ``"cloglog"``, ``"loglog"`` or ``"cauchit"``.
+    threshold
+        ``"flexible"``, ``"symmetric"``, ``"symmetric2"`` or ``"equidistant"``.
+    engine
+        ``"ordinal"``: R. ``"fast"``: the native engine for the same likelihood.
+    timeout
+        Seconds after which :class:`ordbridge.FitTimeout` is raised.
+
+    References
+    ----------
+    Christensen, R. H. B. (2022). ordinal: Regression Models for Ordinal Data. R package.
+    McCullagh, P. (1980). Regression models for ordinal data. JRSS B 42, 109–142.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> ratings = {"rating": [1, 2, 2, 3, 1, 3, 2, 3, 1, 2], "system": list("AABBAABBAB")}
+    >>> fit = ob.clm("rating ~ system", ratings)
+    >>> fit.tidy()["term"].to_pylist()
+    ['1|2', '2|3', 'systemB']
+    """
+    options = {"link": link, "threshold": threshold, "timeout": timeout}
+    return _fit(prepare("clm", formula, data, **options), engine)
+
+
+def clmm(
+    formula: str,
+    data: Any,
+    link: str = "logit",
+    threshold: str = "flexible",
+    nAGQ: int = 1,
+    engine: str = "ordinal",
+    *,
+    start: str | None = None,
+    timeout: float | None = None,
+) -> Fit:
+    """Fit a cumulative link mixed model (R: ``ordinal::clmm``).
+
+    Parameters
+    ----------
+    formula
+        ``response ~ terms + (terms | group)``; the response is an ordered categorical or integers.
+    data, link, threshold, engine, timeout
+        As for :func:`clm`.
+    nAGQ
+        1 for the Laplace approximation; more for adaptive quadrature with one scalar random effect, as in R.
+    start
+        ``"fast"``: R's optimiser starts at the optimum of the native engine; R still computes everything it returns.
+
+    References
+    ----------
+    Christensen, R. H. B. (2022). ordinal: Regression Models for Ordinal Data. R package.
+    Howcroft, D. M. & Rieser, V. (2021). What happens if you treat ordinal ratings as interval data? EMNLP.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> ratings = {"rating": [1, 2, 2, 3, 1, 3, 2, 3, 1, 2, 3, 3], "system": list("ABABABABABAB"),
+    ...            "participant": list("ppppqqqqrrrr")}
+    >>> fit = ob.clmm("rating ~ system + (1 | participant)", ratings, link="probit")
+    >>> fit.varcorr()["group"].to_pylist()
+    ['participant']
+    """
+    options = {"link": link, "threshold": threshold, "nAGQ": nAGQ, "start": start, "timeout": timeout}
+    return _fit(prepare("clmm", formula, data, **options), engine)
+
+
+def lm(formula: str, data: Any, *, engine: str = "ordinal", timeout: float | None = None) -> Fit:
+    """Fit a linear model (R: ``stats::lm``).
+
+    Parameters
+    ----------
+    formula
+        ``response ~ terms``; the response is numeric.
+    data, engine, timeout
+        As for :func:`clm`.
+
+    References
+    ----------
+    R Core Team (2022). R: A Language and Environment for Statistical Computing.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> fit = ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]})
+    >>> round(fit.tidy()["estimate"][1].as_py(), 3)
+    1.04
+    """
+    return _fit(prepare("lm", formula, data, timeout=timeout), engine)
+
+
+def lmer(
+    formula: str,
+    data: Any,
+    REML: bool = True,
+    ddf: str = "Satterthwaite",
+    *,
+    engine: str = "ordinal",
+    timeout: float | None = None,
+) -> Fit:
+    """Fit a linear mixed model (R: ``lmerTest::lmer``).
+
+    Parameters
+    ----------
+    formula
+        ``response ~ terms + (terms | group)``; the response is numeric.
+    REML
+        Whether to use restricted maximum likelihood.
+    ddf
+        Degrees of freedom of the t tests: ``"Satterthwaite"`` or ``"Kenward-Roger"``.
+    data, engine, timeout
+        As for :func:`clm`.
+
+    References
+    ----------
+    Kuznetsova, A., Brockhoff, P. B. & Christensen, R. H. B. (2017). lmerTest package: tests in linear mixed effects
+    models. Journal of Statistical Software 82(13).
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> data = {"y": [1.0, 2.5, 2.0, 3.9, 1.5, 3.1, 2.2, 4.4], "x": [0, 1] * 4, "g": list("aabbccdd")}
+    >>> ob.lmer("y ~ x + (1 | g)", data).tidy()["term"].to_pylist()
+    ['(Intercept)', 'x']
+    """
+    return _fit(
+        prepare("lmer", formula, data, REML=bool(REML) if REML in (0, 1) else REML, ddf=ddf, timeout=timeout), engine
+    )
+
+
+def _fit(problem: Problem, engine: str) -> Fit:
+    module = engine_module(engine)
+    started = time.perf_counter()
+    estimates = module.fit(problem)
+    fit = Fit(problem, estimates, engine, time.perf_counter() - started)
+    _warn(fit)
+    return fit
+
+
+def _warn(fit: Fit) -> None:
+    """Tell the user in Python's way what the result carries anyway."""
+    said = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
+    if not fit.converged:
+        problem = "did not converge: do not trust its numbers"
+    elif fit.singular:
+        problem = "is singular: a variance is estimated at zero or a correlation at ±1"
+    elif said:
+        problem = "was fitted with warnings"
+    else:
+        return
+    text = f"{fit.problem.model} {fit.problem.formula} {problem}" + (f" ({said})" if said else "")
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)
