@@ -116,7 +116,8 @@ class _Session:
                 if openrlib.R_HOME is None:
                     raise BridgeError(f"there is no R on this machine; install it: {remedies.for_packages()}")
                 # A user's profile, saved workspace or environment file must not change results.
-                embedded.set_initoptions(("rpy2", "--vanilla", "--quiet", "--no-save"))
+                options: Any = ("rpy2", "--vanilla", "--quiet", "--no-save")
+                embedded.set_initoptions(options)
                 ri.initr()
         except BridgeError:
             raise
@@ -127,14 +128,14 @@ class _Session:
         self.process = os.getpid()
         self.lock = openrlib.rlock
         self.loaded: set[str] = set()
-        self._ri = ri
+        self._evaluate: Any = ri.evalr
         self._rlib = openrlib.rlib
         self._relay: _InterruptRelay | None = None
         with self.lock:
             self._prepare()
 
     def _prepare(self) -> None:
-        evaluate = self._ri.evalr
+        evaluate = self._evaluate
         evaluate('invisible(Sys.setenv(LANGUAGE = "en"))')
         evaluate('invisible(Sys.setlocale("LC_COLLATE", "C"))')
         for locale in LOCALES:  # names of columns may hold any letter
@@ -159,7 +160,7 @@ class _Session:
 
     def load(self, package: str) -> bool:
         """Load a package's namespace without attaching it."""
-        found = self._ri.evalr("function(p) suppressWarnings(suppressMessages(requireNamespace(p, quietly = TRUE)))")
+        found = self._evaluate("function(p) suppressWarnings(suppressMessages(requireNamespace(p, quietly = TRUE)))")
         return bool(found(package)[0])
 
     @contextmanager

@@ -45,8 +45,8 @@ def _array(array: np.ndarray) -> Any:
     if array.size == 0:
         return ri.IntSexpVector([]) if array.dtype.kind == "i" else ri.FloatSexpVector([])
     if array.dtype.kind == "i":
-        return ri.IntSexpVector.from_memoryview(memoryview(np.ascontiguousarray(array, dtype=np.int32)))
-    return ri.FloatSexpVector.from_memoryview(memoryview(np.ascontiguousarray(array, dtype=np.float64)))
+        return ri.IntSexpVector.from_memoryview(np.ascontiguousarray(array, dtype=np.int32).data)
+    return ri.FloatSexpVector.from_memoryview(np.ascontiguousarray(array, dtype=np.float64).data)
 
 
 def from_r(value: Any) -> Any:

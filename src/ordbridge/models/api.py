@@ -89,8 +89,8 @@ def clmm(
     Examples
     --------
     >>> import ordbridge as ob
-    >>> ratings = {"rating": [1, 2, 2, 3, 1, 3, 2, 3, 1, 2, 3, 3], "system": list("ABABABABABAB"),
-    ...            "participant": list("ppppqqqqrrrr")}
+    >>> ratings = {"rating": [1, 2, 1, 3, 2, 3, 3, 3, 1, 1, 2, 2, 1, 3, 2, 2], "system": list("AABB" * 4),
+    ...            "participant": list("ppppqqqqrrrrssss")}
     >>> fit = ob.clmm("rating ~ system + (1 | participant)", ratings, link="probit")
     >>> fit.varcorr()["group"].to_pylist()
     ['participant']
@@ -157,9 +157,7 @@ def lmer(
     >>> ob.lmer("y ~ x + (1 | g)", data).tidy()["term"].to_pylist()
     ['(Intercept)', 'x']
     """
-    return _fit(
-        prepare("lmer", formula, data, REML=bool(REML) if REML in (0, 1) else REML, ddf=ddf, timeout=timeout), engine
-    )
+    return _fit(prepare("lmer", formula, data, REML=REML, ddf=ddf, timeout=timeout), engine)
 
 
 def _fit(problem: Problem, engine: str) -> Fit:

@@ -351,10 +351,9 @@ def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
         raise InputError("an ordinal and a linear model have no common likelihood; compare models of one kind")
     if (smaller.problem.link, smaller.problem.threshold) != (larger.problem.link, larger.problem.threshold):
         raise InputError("the models differ in link or threshold; only their terms may differ")
-    if str(smaller.problem.formula.response) != str(larger.problem.formula.response):
-        raise InputError(
-            f"the models have different responses, {smaller.problem.formula.response} and {larger.problem.formula.response}"
-        )
+    responses = [str(fit.problem.formula.response) for fit in (smaller, larger)]
+    if responses[0] != responses[1]:
+        raise InputError(f"the models have different responses, {responses[0]} and {responses[1]}")
     if not np.array_equal(smaller.estimates.rows, larger.estimates.rows) or not _same_response(smaller, larger):
         raise InputError(
             f"the models were not fitted on the same rows ({smaller.n_obs} and {larger.n_obs}); "

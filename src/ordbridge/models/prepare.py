@@ -162,11 +162,10 @@ def _like(name: str, column: Column, trained: Column) -> Column:
         raise InputError(f"newdata's column {name!r} is {column.kind}, but the fit knows it as {trained.kind}")
     if column.kind != "factor":
         return column
-    unknown = [level for level in column.levels if level not in trained.levels]
     seen = {column.levels[code] for code in np.unique(column.values[~column.missing])}
-    if seen & set(unknown):
+    if unknown := sorted(seen - set(trained.levels)):
         raise InputError(
-            f"newdata's column {name!r} holds {sorted(seen & set(unknown))[0]!r}, which the fit has never seen; "
+            f"newdata's column {name!r} holds {unknown[0]!r}, which the fit has never seen; "
             f"it knows {', '.join(map(repr, trained.levels))}"
         )
     position = np.array(

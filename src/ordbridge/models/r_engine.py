@@ -66,8 +66,7 @@ def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Colum
         i = next(
             j
             for j in waiting
-            if _same_group(term.group, str(expanded[j].group))
-            and (value["Z_names"][j] or list(term.terms)) == list(term.terms)
+            if _same_group(term.group, str(expanded[j].group)) and value["Z_names"][j] in (None, list(term.terms))
         )
         waiting.remove(i)
         known = value["Z_names"][i] is not None
@@ -146,7 +145,8 @@ def _ask(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     answer = bridge.call(function, arguments)
     if answer.status != "ok":
         raise FitError(f"R could not do {function}: {answer.error}")
-    return answer.value  # type: ignore[no-any-return]
+    value: dict[str, Any] = answer.value
+    return value
 
 
 def _columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
