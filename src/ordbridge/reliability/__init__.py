@@ -1,5 +1,6 @@
 """Can these raters be trusted? Agreement, correlation, intervals for scarce scores, comparison of rating scales."""
 
+from ordbridge.reliability import plots, scales
 from ordbridge.reliability.agreement import (
     cohen_kappa,
     davies_fleiss_kappa,
@@ -19,6 +20,7 @@ from ordbridge.reliability.correlation import (
 )
 from ordbridge.reliability.icc import cronbach_alpha, icc
 from ordbridge.reliability.intervals import ArfInterval, TInterval, arf_interval, margins, raters_needed, t_interval
+from ordbridge.reliability.page import report
 from ordbridge.reliability.ratings import Ratings, prepare
 from ordbridge.reliability.records import Coefficient
 
@@ -43,8 +45,11 @@ __all__ = [
     "margins",
     "pearson",
     "percent_agreement",
+    "plots",
     "prepare",
     "raters_needed",
+    "report",
+    "scales",
     "spearman",
     "t_interval",
     "test_retest",

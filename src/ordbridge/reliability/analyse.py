@@ -16,13 +16,11 @@ from ordbridge.reliability.alpha import krippendorff_alpha
 from ordbridge.reliability.cautions import cautions
 from ordbridge.reliability.raters import MANY_CATEGORIES, describe_pairs, describe_raters, use_of_categories
 from ordbridge.reliability.ratings import Ratings, prepare, require
-from ordbridge.reliability.reading import TO_FILL_IN, joint_reading
+from ordbridge.reliability.reading import ALL_RATERS, ALL_RATINGS, TO_FILL_IN, joint_reading, located
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["ALL_RATERS", "ALL_RATINGS", "Reliability", "analyse", "coefficients_for"]
+__all__ = ["Reliability", "analyse", "coefficients_for"]
 
-ALL_RATINGS = "all ratings"
-ALL_RATERS = "all raters"
 
 _TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()
 _SCHEMAS = {
@@ -178,37 +176,42 @@ def analyse(
         raise InputError(next(row["note"] for row in rows["coefficients"] if row["note"]))
     rows["checklist"] = _checklist(rows["coefficients"], by_criterion, level, options)
     for row in rows["warnings"]:
-        warnings.warn(_located(row), StatisticalWarning, stacklevel=2)
+        warnings.warn(located(row, row["message"]), StatisticalWarning, stacklevel=2)
     finished = {name: pa.Table.from_pylist(rows[name], schema=pa.schema(schema)) for name, schema in _SCHEMAS.items()}
     return Reliability(**finished, ratings=by_criterion, level=level)
 
 
-def coefficients_for(level: str) -> list[tuple[Callable[..., Coefficient], dict[str, Any], str]]:
-    """Return the coefficients that make sense at a level: function, options, and the kind of what it measures."""
-    chosen: list[tuple[Callable[..., Coefficient], dict[str, Any], str]] = [
-        (agreement.percent_agreement, {}, "uncorrected"),
-        (agreement.cohen_kappa, {}, "agreement"),
-        (agreement.fleiss_kappa, {}, "agreement"),
-        (agreement.davies_fleiss_kappa, {}, "agreement"),
-        (agreement.gwet_ac, {}, "agreement"),
-        (krippendorff_alpha, {"level": level}, "agreement"),
+def coefficients_for(level: str) -> list[tuple[str, str, Callable[..., Coefficient], dict[str, Any]]]:
+    """Return the coefficients that make sense at a level: name, what kind of thing it measures, function, options."""
+    weights = "ordinal" if level == "ordinal" else "quadratic"
+    nominal: list[tuple[str, str, Callable[..., Coefficient], dict[str, Any]]] = [
+        ("percent agreement", "uncorrected", agreement.percent_agreement, {}),
+        ("Cohen's κ", "agreement", agreement.cohen_kappa, {}),
+        ("Fleiss' κ", "agreement", agreement.fleiss_kappa, {}),
+        ("Davies & Fleiss' κ", "agreement", agreement.davies_fleiss_kappa, {}),
+        ("Gwet's AC1", "agreement", agreement.gwet_ac, {}),
+        (f"Krippendorff's α, {level}", "agreement", krippendorff_alpha, {"level": level}),
     ]
-    if level == "nominal":
-        return chosen
-    chosen += [
-        (agreement.cohen_kappa, {"weights": "linear"}, "agreement"),
-        (agreement.cohen_kappa, {"weights": "quadratic"}, "agreement"),
-        (agreement.gwet_ac, {"weights": "ordinal" if level == "ordinal" else "quadratic"}, "agreement"),
-        (correlation.goodman_kruskal_gamma, {}, "correlation"),
-        (correlation.kendall_tau, {}, "correlation"),
-        (correlation.spearman, {}, "correlation"),
-        (correlation.kendall_w, {}, "correlation"),
-        (icc.cronbach_alpha, {}, "consistency"),  # takes distances at face value, but the paper asks for it
+    ordinal: list[tuple[str, str, Callable[..., Coefficient], dict[str, Any]]] = [
+        ("Cohen's κ, linear weights", "agreement", agreement.cohen_kappa, {"weights": "linear"}),
+        ("Cohen's κ, quadratic weights", "agreement", agreement.cohen_kappa, {"weights": "quadratic"}),
+        (f"Gwet's AC2, {weights} weights", "agreement", agreement.gwet_ac, {"weights": weights}),
+        ("Goodman & Kruskal's γ", "correlation", correlation.goodman_kruskal_gamma, {}),
+        ("Kendall's τ-b", "correlation", correlation.kendall_tau, {}),
+        ("Spearman's ρ", "correlation", correlation.spearman, {}),
+        ("Kendall's W", "concordance", correlation.kendall_w, {}),
+        (
+            "Cronbach's α",
+            "consistency",
+            icc.cronbach_alpha,
+            {},
+        ),  # takes distances at face value, but the paper asks for it
     ]
-    if level == "ordinal":
-        return chosen
-    chosen.append((correlation.pearson, {}, "correlation"))
-    return chosen + [(icc.icc, {"form": form}, "consistency") for form in icc.ICC_FORMS]
+    interval: list[tuple[str, str, Callable[..., Coefficient], dict[str, Any]]] = [
+        ("Pearson's r", "correlation", correlation.pearson, {}),
+        *((f"ICC({form})", "consistency", icc.icc, {"form": form}) for form in icc.ICC_FORMS),
+    ]
+    return nominal + (ordinal if level != "nominal" else []) + (interval if level in ("interval", "ratio") else [])
 
 
 def _analyse_group(
@@ -226,14 +229,13 @@ def _analyse_group(
     found = cautions(ratings)
     rows["warnings"] += [labels | {"kind": kind, "message": message} for kind, message in found]
     values: dict[str, Coefficient] = {}
-    for function, variant, kind in coefficients_for(level):
+    for name, kind, function, variant in coefficients_for(level):
         try:
             value = function(ratings, **variant, **options)
         except InputError as reason:
-            undefined = {"coefficient": _undefined_name(function, variant), "estimate": None, "note": str(reason)}
-            rows["coefficients"].append(labels | undefined)
+            rows["coefficients"].append(labels | {"coefficient": name, "estimate": None, "note": str(reason)})
             continue
-        values[value.name] = value
+        values[name] = value
         rows["coefficients"].append(labels | _coefficient_row(value))
         rows["interpretations"].append(labels | _interpretation_row(value, kind))
     kappa, gamma = values.get("Davies & Fleiss' κ"), values.get("Goodman & Kruskal's γ")
@@ -261,10 +263,6 @@ def _interpretation_row(value: Coefficient, kind: str) -> dict[str, Any]:
     elif kind == "correlation":
         row["rosenthal"] = interpretation.rosenthal(value.value)
     return row
-
-
-def _undefined_name(function: Callable[..., Coefficient], variant: dict[str, Any]) -> str:
-    return ", ".join([function.__name__.replace("_", " "), *map(str, variant.values())])
 
 
 def _criteria(table: pa.Table, criterion: str | None) -> Iterator[tuple[str, pa.Table]]:
@@ -307,11 +305,6 @@ def _with_all(ratings: Ratings, groups: dict[str, str]) -> Iterator[tuple[str, R
 
 def _groups_of_pair(pair: dict[str, Any], groups: dict[str, str]) -> dict[str, str | None]:
     return {"group_a": groups.get(pair["rater_a"]), "group_b": groups.get(pair["rater_b"])}
-
-
-def _located(row: dict[str, Any]) -> str:
-    where = [row[key] for key, default in (("criterion", ALL_RATINGS), ("group", ALL_RATERS)) if row[key] != default]
-    return f"{', '.join(where)}: {row['message']}" if where else str(row["message"])
 
 
 def _checklist(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations, pairwise
+from itertools import combinations, compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,13 @@ def _defined(values: np.ndarray) -> float | None:
 
 def describe_raters(ratings: Ratings, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one row a rater: mean κ and γ with the others, flagged when the rater stands apart."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     measure = "gamma" if any(pair["gamma"] is not None for pair in pairs) else "kappa"
     for column, label in enumerate(ratings.raters):
         name = str(label)
-        own = [pair for pair in pairs if name in (pair["rater_a"], pair["rater_b"])]
-        others = _mean(pair[measure] for pair in pairs if pair not in own)
+        involved = [name in (pair["rater_a"], pair["rater_b"]) for pair in pairs]
+        own = list(compress(pairs, involved))
+        others = _mean(pair[measure] for pair, mine in zip(pairs, involved, strict=True) if not mine)
         reason = _stands_apart(_mean(pair[measure] for pair in own), others, measure)
         given = ratings.codes[:, column] != GAP
         rows.append(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ordbridge.reliability import interpretation
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["TO_FILL_IN", "joint_reading"]
+__all__ = ["ALL_RATERS", "ALL_RATINGS", "TO_FILL_IN", "joint_reading", "located", "where"]
+
+ALL_RATINGS = "all ratings"
+ALL_RATERS = "all raters"
 
 ENOUGH_AGREEMENT = 0.67  # below it Krippendorff discards
 HIGH_CORRELATION = 0.5  # above it Rosenthal speaks of large correlations
@@ -42,8 +47,12 @@ def joint_reading(kappa: Coefficient, gamma: Coefficient | None, sorted_within_i
         f"{gamma.name} = {gamma.value:.2f}{_interval(gamma)}: {interpretation.rosenthal(gamma.value)} by Rosenthal"
     )
     verdict = _VERDICTS[agree, gamma.value > HIGH_CORRELATION]
-    caveat = " The ratings look sorted within items, so do not trust this correlation." if sorted_within_items else ""
-    return f"{verdict} ({agreement}; {correlation}).{caveat}"
+    if sorted_within_items:
+        verdict = (
+            "The ratings look sorted within items, so this correlation says nothing about raters; at face value: "
+            + (verdict.split(":")[0].lower())
+        )
+    return f"{verdict} ({agreement}; {correlation})."
 
 
 _VERDICTS = {
@@ -62,3 +71,15 @@ def _interval(coefficient: Coefficient) -> str:
     if coefficient.low is None or coefficient.high is None:
         return ""
     return f" [{coefficient.low:.2f}, {coefficient.high:.2f}]"
+
+
+def where(row: dict[str, Any]) -> str:
+    """Return "criterion, group", without what is said of all ratings and all raters."""
+    places = ((row.get("criterion"), ALL_RATINGS), (row.get("group"), ALL_RATERS))
+    return ", ".join(place for place, everything in places if place not in (None, everything))
+
+
+def located(row: dict[str, Any], text: str) -> str:
+    """Return the sentence with the criterion and group that it is about."""
+    place = where(row)
+    return f"{place}: {text}" if place else text[:1].upper() + text[1:]
