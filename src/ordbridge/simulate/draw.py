@@ -46,6 +46,8 @@ def ratings(design: Any, truth: Truth, seed: Seed, variant: str = "corrected", l
     >>> from ordbridge.design import crossed
     >>> truth = Truth(effects=(1.0,), thresholds=(-1, 0, 1), item_sd=(0.5, 0.2))
     >>> ratings(crossed(items=2, raters=1), truth, seed=1).to_pydict()
+    {'participant': ['P01', 'P01', 'P01', 'P01'], 'item': ['Item01', 'Item02', 'Item01', 'Item02'],
+     'system': ['B', 'A', 'A', 'B'], 'rating': [3, 2, 3, 4]}
     """
     simulator = Simulator(design, truth, variant)
     rating, quality = simulator.draw(seed)
@@ -62,6 +64,7 @@ class Simulator:
     >>> simulator = Simulator(crossed(items=2, raters=1), Truth(effects=(1.0,), thresholds=(-1, 0, 1)))
     >>> rating, latent = simulator.draw(seed=1)
     >>> rating
+    array([3, 3, 3, 4])
     """
 
     def __init__(self, design: Any, truth: Truth, variant: str = "corrected") -> None:
@@ -104,7 +107,7 @@ class Simulator:
         tuple of numpy.ndarray
             Ratings (1 … k, or 0 … 100, or the interval rating itself) and latent qualities.
         """
-        # All standard normals are drawn whatever the truth, so that truths are compared on the same luck.
+        # Effects, deviations and coding do not change what is drawn, so truths are compared on the same luck.
         random = stream(seed)
         cuts = self._thresholds(random) if thresholds is None else np.asarray(thresholds, dtype=float)
         item = random.standard_normal((self._items, self.truth.systems))

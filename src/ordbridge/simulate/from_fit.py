@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
     """Return the estimates of ``fit`` as a truth; see :meth:`ordbridge.simulate.Truth.from_fit`."""
     fixed = {row["term"]: row["estimate"] for row in fit.tidy().to_pylist() if row["effect"] == "fixed"}
     intercept = fixed.pop("(Intercept)", 0.0)
-    recode, slopes = _recoding(fit, list(fixed))
+    recode = _recoding(fit, list(fixed))
     intercept, *effects = recode @ [intercept, *fixed.values()]
     groups = {row["group"] for row in fit.varcorr().to_pylist()} - {"Residual"}
     if extra := sorted(groups - {participant, item}):
@@ -32,9 +32,9 @@ def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
             f"the fit has the grouping factor {extra[0]!r}, which is neither {participant!r} nor {item!r}; "
             "name those for raters and items with participant= and item="
         )
-    deviations = {}
+    deviations: dict[str, Any] = {}
     for role, group in (("participant", participant), ("item", item)):
-        covariance = recode @ _covariance(fit, group, slopes) @ recode.T
+        covariance = recode @ _covariance(fit, group, list(fixed)) @ recode.T
         deviations[f"{role}_sd"], deviations[f"{role}_corr"] = _split(covariance, group)
     if fit.problem.ordinal:
         cutpoints = fit.estimates.cutpoints - intercept
@@ -43,8 +43,8 @@ def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
     return Truth(effects=tuple(effects), scale="interval", mean=intercept, residual_sd=residual, **deviations)
 
 
-def _recoding(fit: Fit, terms: list[str]) -> tuple[np.ndarray, list[str]]:
-    """Return the matrix from the fit's intercept and coefficients to those of a 0/1 coding, and the coefficients' names.
+def _recoding(fit: Fit, terms: list[str]) -> np.ndarray:
+    """Return the matrix that turns the fit's intercept and coefficients into those of a 0/1 coding.
 
     For a factor with treatment contrasts that is the identity. A numeric predictor with the values ``low`` and ``high``
     is ``low + (high - low) x`` with ``x`` 0 or 1: the intercept becomes ``b0 + low b1``, the slope ``(high - low) b1``.
@@ -63,15 +63,15 @@ def _recoding(fit: Fit, terms: list[str]) -> tuple[np.ndarray, list[str]]:
             f"fit {predictors[0]} as a factor with treatment contrasts, or as a number with two values"
         )
     if column.kind != "numeric":
-        return np.eye(len(terms) + 1), terms
+        return np.eye(len(terms) + 1)
     values = np.unique(column.values[fit.estimates.rows])
     if len(values) != 2:
         raise InputError(
-            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend and no system's effect; "
+            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend, no system's effect; "
             "turn it into text and fit it as a factor"
         )
     low, high = values
-    return np.array([[1.0, low], [0.0, high - low]]), terms
+    return np.array([[1.0, low], [0.0, high - low]])
 
 
 def _covariance(fit: Fit, group: str, slopes: list[str]) -> np.ndarray:
@@ -85,7 +85,7 @@ def _covariance(fit: Fit, group: str, slopes: list[str]) -> np.ndarray:
         if row["term"] not in order:
             raise InputError(
                 f"the random effect {row['term']!r} of {group} is neither an intercept nor a slope of a fixed effect; "
-                f"fit ({' + '.join(['1', 'system'])} | {group}) or (1 | {group})"
+                f"fit (1 + {' + '.join(slopes)} | {group}) or (1 | {group})"
             )
         # An empty list of correlations opens a new block: uncorrelated terms of one group come as several.
         block = block[: len(row["correlations"])]
