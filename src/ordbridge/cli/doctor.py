@@ -1,0 +1,29 @@
+"""``ordbridge doctor``: what is installed, and what to type where something is missing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ordbridge.cli import show
+
+__all__ = ["add"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("doctor", help="check Python, rpy2, R and its packages")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show what was found; the exit code is 1 if fits cannot run."""
+    from ordbridge.bridge.doctor import examine
+
+    found, can_fit = examine()
+    show.table(found.drop_columns("fix"))
+    for row in found.to_pylist():
+        if row["fix"]:
+            show.line(f"{row['component']}: {row['status']}. {row['fix']}")
+    show.line("fits can run" if can_fit else "fits cannot run yet")
+    return 0 if can_fit else 1
