@@ -11,17 +11,11 @@ import sys
 import pyarrow as pa
 
 from ordbridge.bridge import remedies, rscript
+from ordbridge.bridge.session import r_folder
 from ordbridge.errors import BridgeError
 
 __all__ = ["examine"]
 
-PROBE = """
-cat("R home", R.home(), sep = "\\t"); cat("\\n")
-cat("R", as.character(getRversion()), sep = "\\t"); cat("\\n")
-cat("BLAS", if (nzchar(extSoftVersion()[["BLAS"]])) extSoftVersion()[["BLAS"]] else La_library(), sep = "\\t"); cat("\\n")
-for (name in commandArgs(trailingOnly = TRUE))
-  cat(name, tryCatch(as.character(packageVersion(name)), error = function(e) ""), sep = "\\t", fill = TRUE)
-"""
 START = "from ordbridge.bridge import session; session.require('ordinal', 'lmerTest')"
 
 
@@ -66,7 +60,7 @@ def _rpy2_row(name: str) -> dict[str, str]:
 
 def _probe() -> dict[str, str]:
     try:
-        lines = rscript.run("-e", PROBE, *remedies.PACKAGES).splitlines()
+        lines = rscript.run(r_folder() / "probe.R", *remedies.PACKAGES).splitlines()
     except BridgeError:
         return {}
     pairs = (line.split("\t") for line in lines if "\t" in line)

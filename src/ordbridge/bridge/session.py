@@ -18,6 +18,7 @@ from ordbridge.errors import BridgeError, InputError
 
 __all__ = ["Answer", "call", "require"]
 
+SCRIPTS = ("baseline.R", "probe.R")  # run by Rscript; the other files hold functions
 LOCALES = ("C.UTF-8", "en_US.UTF-8", "C.utf8")
 _starting = threading.Lock()
 _session: _Session | None = None
@@ -144,7 +145,7 @@ class _Session:
         self.functions = evaluate('new.env(parent = asNamespace("stats"))')
         source = evaluate("function(file, env) sys.source(file, env, keep.source = FALSE)")
         for file in sorted(r_folder().glob("*.R")):
-            if file.name != "baseline.R":
+            if file.name not in SCRIPTS:
                 source(str(file), self.functions)
         # captured() takes its expression unevaluated, so that conditions are caught where they arise.
         self._captured = evaluate(

@@ -21,9 +21,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--engine", choices=("ordinal", "fast"), default="ordinal", help="ordinal: R (default)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the fit after so many seconds")
     parser.add_argument("--conf-level", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    parser.add_argument(
-        "--contrasts", metavar="FACTOR", help="also all pairwise differences, adjusted by Holm's method"
-    )
+    parser.add_argument("--contrasts", metavar="FACTOR", help="also all pairwise differences (Holm)")
     parser.add_argument("--out", metavar="FILE", help="write the table of coefficients to .parquet or .csv")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(run=run)
