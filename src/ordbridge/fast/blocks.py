@@ -248,22 +248,37 @@ def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
                     S[at + a, at + b] = M22[h, a, b]
                 S[at + a, at + a] += 1.0
         for g in range(graph.component1[c], graph.component1[c + 1]):
-            A = factors.A[g]
-            for a in range(q1):
-                for b in range(q1):
-                    A[a, b] = M11[g, a, b]
-                A[a, a] += 1.0
-            if not dense.cholesky(A):
+            determinant = _cholesky_block(M11, factors.A, g)
+            if not determinant > 0.0:
                 return np.nan
-            for a in range(q1):
-                logdet += 2.0 * math.log(A[a, a])
-            width = _eliminate(graph, g, first2, A, M12, factors.U, U, index)
+            logdet += math.log(determinant)
+            width = _eliminate(graph, g, first2, factors.A, M12, factors.U, U, index)
             _subtract_square(S, U, index, width, change)
         if not dense.cholesky(S):
             return np.nan
         for a in range(m):
             logdet += 2.0 * math.log(S[a, a])
     return logdet
+
+
+@_jit
+def _cholesky_block(M11, A, g):  # type: ignore[no-untyped-def]
+    """Set A[g] to the Cholesky factor of I + M11[g]; return the determinant, 0 if not positive definite."""
+    determinant = 1.0
+    for a in range(A.shape[1]):
+        for b in range(a):
+            total = M11[g, a, b]
+            for k in range(b):
+                total -= A[g, a, k] * A[g, b, k]
+            A[g, a, b] = total / A[g, b, b]
+        total = 1.0 + M11[g, a, a]
+        for k in range(a):
+            total -= A[g, a, k] * A[g, a, k]
+        if not total > 0.0:
+            return 0.0
+        determinant *= total
+        A[g, a, a] = math.sqrt(total)
+    return determinant
 
 
 @_jit
@@ -308,8 +323,8 @@ def _eliminate(graph, g, first2, A, M12, stored, U, index):  # type: ignore[no-u
             for a in range(q1):
                 total = M12[p, a, b]
                 for k in range(a):
-                    total -= A[a, k] * U[k, width]
-                total /= A[a, a]
+                    total -= A[g, a, k] * U[k, width]
+                total /= A[g, a, a]
                 U[a, width] = total
                 stored[p, a, b] = total
             width += 1
@@ -321,13 +336,13 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
     """Overwrite (x1, x2), levels × q each, with the solution of H x = (x1, x2)."""
     J1, q1 = x1.shape
     q2 = x2.shape[1]
+    A = factors.A
     for g in range(J1):
-        A = factors.A[g]
         for a in range(q1):
             total = x1[g, a]
             for k in range(a):
-                total -= A[a, k] * x1[g, k]
-            x1[g, a] = total / A[a, a]
+                total -= A[g, a, k] * x1[g, k]
+            x1[g, a] = total / A[g, a, a]
         for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             h = graph.partner[p]
             for b in range(q2):
@@ -340,7 +355,6 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
             S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
             dense.solve(S, x2[first2:last2].reshape(m))
     for g in range(J1):
-        A = factors.A[g]
         for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             h = graph.partner[p]
             for k in range(q1):
@@ -349,8 +363,8 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
         for a in range(q1 - 1, -1, -1):
             total = x1[g, a]
             for k in range(a + 1, q1):
-                total -= A[k, a] * x1[g, k]
-            x1[g, a] = total / A[a, a]
+                total -= A[g, k, a] * x1[g, k]
+            x1[g, a] = total / A[g, a, a]
 
 
 @_jit
@@ -383,13 +397,14 @@ def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
                     w = W[a, k]
                     for b in range(width):
                         out[a, b] -= w * line[b]
-            dense.inverse(factors.A[g], factors.N11[g])
+            _inverse_block(factors.A, factors.N11, g)
             for a in range(q1):
-                for b in range(q1):
-                    total = 0.0
+                for b in range(a + 1):
+                    total = factors.N11[g, a, b]
                     for k in range(width):
-                        total += out[a, k] * W[b, k]
-                    factors.N11[g, a, b] -= total
+                        total -= out[a, k] * W[b, k]
+                    factors.N11[g, a, b] = total
+                    factors.N11[g, b, a] = total
             at = 0
             for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
                 for b in range(q2):
@@ -399,10 +414,27 @@ def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
 
 
 @_jit
+def _inverse_block(A, N11, g):  # type: ignore[no-untyped-def]
+    """Set the lower triangle of N11[g] to the inverse of A[g] A[g]'."""
+    q = A.shape[1]
+    for a in range(q):  # column by column: first A^-1 e_a, then A'^-1 of it
+        for b in range(a, q):
+            total = 1.0 if a == b else 0.0
+            for k in range(a, b):
+                total -= A[g, b, k] * N11[g, k, a]
+            N11[g, b, a] = total / A[g, b, b]
+        for b in range(q - 1, a - 1, -1):
+            total = N11[g, b, a]
+            for k in range(b + 1, q):
+                total -= A[g, k, b] * N11[g, k, a]
+            N11[g, b, a] = total / A[g, b, b]
+
+
+@_jit
 def _back_substitute(graph, g, first2, factors, W, index):  # type: ignore[no-untyped-def]
     """Set W to A_g^-1 C_p of all pairs of level g, side by side, and index to their columns in S."""
     q1, q2 = factors.U.shape[1], factors.U.shape[2]
-    A = factors.A[g]
+    A = factors.A
     width = 0
     for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
         for b in range(q2):
@@ -410,7 +442,7 @@ def _back_substitute(graph, g, first2, factors, W, index):  # type: ignore[no-un
             for a in range(q1 - 1, -1, -1):
                 total = factors.U[p, a, b]
                 for k in range(a + 1, q1):
-                    total -= A[k, a] * W[k, width]
-                W[a, width] = total / A[a, a]
+                    total -= A[g, k, a] * W[k, width]
+                W[a, width] = total / A[g, a, a]
             width += 1
     return width

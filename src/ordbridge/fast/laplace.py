@@ -41,7 +41,6 @@ _jit = njit(cache=True, nogil=True)
 
 NEWTON_STEPS = 60
 HALVINGS = 40
-EXACT = 1e-12  # a Newton step this small need not be taken
 
 
 class Model(NamedTuple):
@@ -209,8 +208,12 @@ def _largest(x1, x2):  # type: ignore[no-untyped-def]
 
 @_jit
 def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
-    """Newton's method for u^ from the present u; return f, inf if there is no mode, with H factored at the mode."""
-    u1, u2 = state.u1, state.u2
+    """Newton's method for u^ from the present u; return f, inf if there is no mode, with H factored there.
+
+    A step shorter than ``settled`` is the last one (what then remains is of the order of its square); one shorter than
+    ``settled`` squared is not taken but left in (du1, du2), for a correction of first order.
+    """
+    u1, u2, step1, step2 = state.u1, state.u2, state.du1, state.du2
     value = _losses(model, state, edges)
     if not value < math.inf:  # the start was too far out for this parameter vector
         u1[:] = 0.0
@@ -218,7 +221,6 @@ def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
         value = _losses(model, state, edges)
         if not value < math.inf:
             return math.inf
-    step1, step2 = np.empty_like(u1), np.empty_like(u2)
     for _ in range(NEWTON_STEPS):
         logdet = _factorise_at(model, state)
         if logdet != logdet:  # far from the mode of a link that is not log-concave: leave out negative curvature
@@ -230,7 +232,7 @@ def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
         _row_sums(model.graph, state.zt1, state.zt2, state.rows[R], step1, step2)
         solve(model.graph, state.factors, step1, step2)
         size = _largest(step1, step2)
-        if size < EXACT and logdet == logdet:
+        if size < settled * settled and logdet == logdet:
             return value + 0.5 * logdet
         u1 -= step1
         u2 -= step2
@@ -245,7 +247,9 @@ def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
         if not tried < math.inf:
             return math.inf
         value = tried
-        if size < settled:  # what is left is of the order of its square
+        if size < settled:
+            step1[:] = 0.0
+            step2[:] = 0.0
             logdet = _factorise_at(model, state)
             return value + 0.5 * logdet if logdet == logdet else math.inf
     return math.inf
@@ -289,6 +293,7 @@ def _leverages(model, state, s, G1, G2):  # type: ignore[no-untyped-def]
 
 @_jit
 def _gradient(model, state, gradient):  # type: ignore[no-untyped-def]
+    """Fill the gradient; return the change of 1/2 log det H over the Newton step that was not taken."""
     graph, rows, zt1, zt2, u1, u2 = model.graph, state.rows, state.zt1, state.zt2, state.u1, state.u2
     n, n_beta = model.X.shape
     cuts, n_alpha = model.jacobian.shape
@@ -298,6 +303,7 @@ def _gradient(model, state, gradient):  # type: ignore[no-untyped-def]
     _leverages(model, state, s, G1, G2)
     a1, a2 = np.zeros_like(u1), np.zeros_like(u2)
     _row_sums(graph, zt1, zt2, 0.5 * s * rows[C], a1, a2)
+    untaken = -np.sum(a1 * state.du1) - np.sum(a2 * state.du2)
     solve(graph, state.factors, a1, a2)
     edge = np.zeros(cuts + 2)
     gradient[:] = 0.0
@@ -330,13 +336,14 @@ def _gradient(model, state, gradient):  # type: ignore[no-untyped-def]
     for k in range(model.factor.size):
         G = G1 if model.factor[k] == 0 else G2
         gradient[n_alpha + n_beta + k] = G[model.row[k], model.column[k]]
+    return untaken
 
 
 @_jit
 def evaluate(model, state, parameters, gradient, settled):  # type: ignore[no-untyped-def]
     """Return f and fill its gradient; inf (and no gradient) where the parameters allow no likelihood.
 
-    The search for the modes ends after a Newton step smaller than ``settled``.
+    ``settled`` says how closely the modes are found: to its square.
     """
     edges, fixed = unpack(model, parameters, state.L1, state.L2)
     for k in range(1, edges.size - 2):
@@ -348,8 +355,7 @@ def evaluate(model, state, parameters, gradient, settled):  # type: ignore[no-un
     value = _find_modes(model, state, edges, settled)
     if not value < math.inf:
         return math.inf
-    _gradient(model, state, gradient)
-    return value
+    return value + _gradient(model, state, gradient)
 
 
 @_jit

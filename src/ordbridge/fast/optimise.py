@@ -7,7 +7,6 @@ that are carried along a search line (Nocedal & Wright 2006, chapters 3 and 6).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from ordbridge.errors import FitTimeout
 
-__all__ = ["Clock", "Minimum", "Objective", "hessian", "minimise"]
+__all__ = ["Clock", "Minimum", "Objective", "minimise"]
 
 SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
 
@@ -48,7 +47,7 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the search ended; ``decrease`` is what a further step was expected to gain."""
+    """Where the search ended."""
 
     x: np.ndarray
     value: float
@@ -161,24 +160,3 @@ def _between(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> 
     d2 = np.sqrt(square)
     step = b - width * (gb + d2 - d1) / (gb - ga + 2.0 * d2)
     return float(min(max(step, a + 0.1 * width), b - 0.1 * width))
-
-
-def hessian(
-    objective: Objective, x: np.ndarray, gradient: np.ndarray, back: Callable[[], None], free: np.ndarray, clock: Clock
-) -> np.ndarray:
-    """Return the Hessian among the ``free`` parameters from central differences of the exact gradient.
-
-    ``back`` puts the objective's memory back to ``x``, so that every difference starts from the same modes.
-    """
-    H = np.empty((free.size, free.size))
-    for k, j in enumerate(free):
-        clock.check()
-        e = np.zeros_like(x)
-        e[j] = 1.0
-        width = 1e-5 * max(1.0, abs(x[j]))
-        back()
-        objective.prepare(e)
-        objective.moved(width)
-        _, ahead = objective(x + width * e)
-        H[k] = (ahead - gradient)[free] / width
-    return 0.5 * (H + H.T)

@@ -1,0 +1,121 @@
+"""A cheap approximation to the Hessian of the Laplace objective, from which BFGS starts.
+
+Thresholds and coefficients: the Hessian of h with the random effects eliminated, as if H did not depend on them. Entries of
+the Cholesky factors: the expected information of the linear mixed model with the same weights, level by level,
+
+    1/2 sum_g tr(P_g dS_a P_g dS_b),   dS_a = dL_a L' + L dL_a',   L' P_g L = I - N_gg,
+
+(Harville 1977, J. Am. Stat. Assoc. 72, 320-338). The two groups are uncorrelated in expectation. BFGS needs about half the
+evaluations with it that it needs from a diagonal guess.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ordbridge.fast.blocks import solve
+from ordbridge.fast.laplace import D, L_LO, L_UP, R_LO, R_UP, R
+
+__all__ = ["information"]
+
+_jit = njit(cache=True, nogil=True)
+
+
+@_jit
+def information(model, state):  # type: ignore[no-untyped-def]
+    """Return the approximate Hessian at the last evaluation, for parameters in the order of :class:`Model`."""
+    n_alpha, n_beta = model.jacobian.shape[1], model.X.shape[1]
+    total = n_alpha + n_beta + model.factor.size
+    out = np.zeros((total, total))
+    _mean_part(model, state, out)
+    at = n_alpha + n_beta
+    add_variance_part(model, state.L1, state.factors.N11, 0, at, out)
+    add_variance_part(model, state.L2, state.factors.N22, 1, at, out)
+    return out
+
+
+@_jit
+def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
+    graph, rows = model.graph, state.rows
+    cuts, n_alpha = model.jacobian.shape
+    n, n_beta = model.X.shape
+    k = cuts + n_beta
+    H = np.zeros((cuts + 2 + n_beta, cuts + 2 + n_beta))  # in the cut-points, with two at infinity, and beta
+    cross1 = np.zeros((cuts + 2 + n_beta, state.u1.shape[0], state.u1.shape[1]))
+    cross2 = np.zeros((cuts + 2 + n_beta, state.u2.shape[0], state.u2.shape[1]))
+    for g in range(state.u1.shape[0]):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            h = graph.partner[p]
+            for i in range(graph.rows_of[p], graph.rows_of[p + 1]):
+                low, up = model.y[i], model.y[i] + 1
+                l_up, l_lo, r = rows[L_UP, i], rows[L_LO, i], rows[R, i]
+                # r_up = ga - r ra and H_uu = ra^2 - ga, with ra = -l_up; r_lo = r rb - gb and H_ll = rb^2 + gb, rb = l_lo
+                H[up, up] += l_up * l_up - rows[R_UP, i] + r * l_up
+                H[low, low] += l_lo * l_lo - rows[R_LO, i] + r * l_lo
+                H[up, low] += l_up * l_lo
+                H[low, up] += l_up * l_lo
+                for a in range(state.zt1.shape[1]):
+                    z = state.zt1[i, a]
+                    cross1[up, g, a] += rows[R_UP, i] * z
+                    cross1[low, g, a] += rows[R_LO, i] * z
+                for a in range(state.zt2.shape[1]):
+                    z = state.zt2[i, a]
+                    cross2[up, h, a] += rows[R_UP, i] * z
+                    cross2[low, h, a] += rows[R_LO, i] * z
+                for j in range(n_beta):
+                    x = model.X[i, j]
+                    if x != 0.0:
+                        H[cuts + 2 + j, up] += rows[R_UP, i] * x
+                        H[cuts + 2 + j, low] += rows[R_LO, i] * x
+                        for m in range(j + 1):
+                            H[cuts + 2 + j, cuts + 2 + m] += rows[D, i] * x * model.X[i, m]
+                        for a in range(state.zt1.shape[1]):
+                            cross1[cuts + 2 + j, g, a] += rows[D, i] * x * state.zt1[i, a]
+                        for a in range(state.zt2.shape[1]):
+                            cross2[cuts + 2 + j, h, a] += rows[D, i] * x * state.zt2[i, a]
+    keep = np.empty(k, dtype=np.int64)
+    for j in range(cuts):
+        keep[j] = j + 1
+    for j in range(n_beta):
+        keep[cuts + j] = cuts + 2 + j
+    x1, x2 = np.empty_like(state.u1), np.empty_like(state.u2)
+    G = np.empty((k, k))
+    for j in range(k):
+        x1[:] = cross1[keep[j]]
+        x2[:] = cross2[keep[j]]
+        solve(graph, state.factors, x1, x2)
+        for m in range(j + 1):
+            G[j, m] = H[keep[j], keep[m]] - np.sum(x1 * cross1[keep[m]]) - np.sum(x2 * cross2[keep[m]])
+            G[m, j] = G[j, m]
+    J = np.zeros((k, n_alpha + n_beta))
+    J[:cuts, :n_alpha] = model.jacobian
+    for j in range(n_beta):
+        J[cuts + j, n_alpha + j] = 1.0
+    out[: n_alpha + n_beta, : n_alpha + n_beta] = np.dot(np.dot(J.T, G), J)
+
+
+@_jit
+def add_variance_part(model, L, N, factor, at, out):  # type: ignore[no-untyped-def]
+    """Add the expected information about the free entries of one factor's L."""
+    q = L.shape[0]
+    if q == 0:
+        return
+    inverse = np.linalg.inv(L)
+    P = np.empty_like(N)
+    for g in range(N.shape[0]):
+        P[g] = np.dot(np.dot(inverse.T, np.eye(q) - N[g]), inverse)
+    free = np.flatnonzero(model.factor == factor)
+    dS = np.zeros((free.size, q, q))
+    for k in range(free.size):
+        row, column = model.row[free[k]], model.column[free[k]]
+        for b in range(q):
+            dS[k, row, b] += L[b, column]
+            dS[k, b, row] += L[b, column]
+    PdS = np.empty((free.size, q, q))
+    for g in range(N.shape[0]):
+        for k in range(free.size):
+            PdS[k] = np.dot(P[g], dS[k])
+        for j in range(free.size):
+            for k in range(free.size):
+                out[at + free[j], at + free[k]] += 0.5 * np.sum(PdS[j] * PdS[k].T)
