@@ -87,6 +87,7 @@ def _sorted_within_items(ratings: Ratings) -> tuple[str, str] | None:
         sentence += f" (and so for {len(pairs)} pairs of raters in all)"
     return (
         "sorted within items",
-        f"{sentence}: the ratings look sorted within items, so that a 'rater' is a rank position and not a person, "
-        "which inflates γ and every other correlation; ask for the ratings in their original order",
+        f"{sentence}: either one is always stricter, or the ratings were sorted within items, so that a 'rater' is a rank "
+        "position and not a person, which inflates γ and every other correlation; ask for the ratings in their original "
+        "order",
     )

@@ -49,8 +49,8 @@ def joint_reading(kappa: Coefficient, gamma: Coefficient | None, sorted_within_i
     verdict = _VERDICTS[agree, gamma.value > HIGH_CORRELATION]
     if sorted_within_items:
         verdict = (
-            "The ratings look sorted within items, so this correlation says nothing about raters; at face value: "
-            + (verdict.split(":")[0].lower())
+            "One rater is never below another: if the ratings were sorted within items, this correlation says nothing "
+            "about raters; at face value: " + verdict[0].lower() + verdict[1:]
         )
     return f"{verdict} ({agreement}; {correlation})."
 

@@ -134,8 +134,8 @@ def compare(
     """Compare two scales on which the same systems were rated, with the measures of Belz & Kow.
 
     Reliability is Kendall's W over the texts (system and item) that all raters rated; where fewer than half of the
-    texts were rated by all, as in a Latin square, over each rater's means of the systems. Sensitivity counts differences between systems only
-    after a significant analysis of variance.
+    texts were rated by all, as in a Latin square, over each rater's means of the systems. Sensitivity counts
+    differences between systems only after a significant analysis of variance.
 
     Parameters
     ----------

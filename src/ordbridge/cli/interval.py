@@ -1,0 +1,98 @@
+"""``ordbridge interval``: an interval for one score and a prior value, or for a few scores."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+__all__ = ["add", "run"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "interval",
+        help="interval for one, two or a few scores",
+        description="Student's interval for two or more scores of the same thing; for one score, the interval of "
+        "Abbott, Rosenblatt and Furnival, which needs a prior value.",
+    )
+    parser.add_argument("scores", nargs="+", type=float, help="scores that different raters gave")
+    parser.add_argument("--prior", type=float, help="value known before a single score")
+    parser.add_argument("--level", type=float, default=0.8, help="confidence level (default: %(default)s)")
+    parser.add_argument("--threshold", type=float, help="lowest score that passes")
+    parser.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="ends of the scale; 0 100 for a single score unless --unbounded, none for several",
+    )
+    parser.add_argument("--unbounded", action="store_true", help="do not clamp the interval of a single score")
+    parser.add_argument(
+        "--distribution",
+        choices=["normal", "unimodal"],
+        default="normal",
+        help="what a single score comes from; unimodal means symmetric and unimodal (default: %(default)s)",
+    )
+    parser.add_argument("--margin", type=float, help="say how many raters this margin needs")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the interval."""
+    if args.prior is None:
+        return _student(args)
+    return _single(args)
+
+
+def _single(args: argparse.Namespace) -> int:
+    from ordbridge.cli import show
+    from ordbridge.errors import InputError
+    from ordbridge.reliability.intervals import arf_interval
+
+    if len(args.scores) > 1:
+        raise InputError("--prior is for a single score; with several scores leave it out")
+    if args.threshold is not None or args.margin is not None:
+        raise InputError("--threshold and --margin need at least two scores; a single score has no spread of its own")
+    if args.unbounded and args.scale:
+        raise InputError("give either --scale or --unbounded")
+    scale = None if args.unbounded else tuple(args.scale or (0, 100))
+    interval = arf_interval(args.scores[0], args.prior, args.level, args.distribution, scale)
+    show.line(f"{interval.level:.0%} interval: {interval.low:.2f} to {interval.high:.2f}")
+    show.line(
+        f"centre {interval.centre:.2f}, margin {interval.margin:.2f}, k = {interval.k:.4f} "
+        f"({interval.distribution} distribution), {_clamped(interval.scale)}"
+    )
+    return 0
+
+
+def _student(args: argparse.Namespace) -> int:
+    from ordbridge.cli import show
+    from ordbridge.errors import InputError
+    from ordbridge.reliability.intervals import margins, raters_needed, t_interval
+
+    if len(args.scores) == 1:
+        raise InputError("one score has no spread: give --prior with the value known before it, or a second score")
+    if args.unbounded:
+        raise InputError("--unbounded is for a single score; several scores are not clamped unless --scale is given")
+    scale = tuple(args.scale) if args.scale else None
+    interval = t_interval(args.scores, args.level, scale, args.threshold)
+    show.line(f"{interval.level:.0%} interval: {interval.low:.2f} to {interval.high:.2f}")
+    relative = "" if interval.relative_margin is None else f" ({interval.relative_margin:.2%} of the mean)"
+    show.line(
+        f"mean {interval.mean:.2f}, standard deviation {interval.sd:.4f}, margin {interval.margin:.2f}{relative}, "
+        f"t = {interval.t:.4f} with {interval.df} degrees of freedom, {_clamped(interval.scale)}"
+    )
+    if interval.agreement:
+        show.line("agreement of the two scores: {:.1%} of the first, {:.1%} of the second".format(*interval.agreement))
+    if interval.verdict:
+        show.line(f"verdict at {interval.threshold:g}: {interval.verdict}")
+    show.table(margins(args.scores, args.level), title="Margin with more raters, if they differ as much")
+    if args.margin is not None:
+        needed = raters_needed(args.scores, args.margin, args.level)
+        show.line(f"a margin of {args.margin:g} needs {needed} raters")
+    return 0
+
+
+def _clamped(scale: tuple[float, float] | None) -> str:
+    return "not clamped to a scale" if scale is None else f"clamped to the scale {scale[0]:g} to {scale[1]:g}"

@@ -1,0 +1,189 @@
+"""The commands reliability, interval and scales, as typed."""
+
+import argparse
+import csv
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import ordbridge.cli
+from ordbridge.errors import InputError
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run a command; return its exit code, what it wrote to stdout and to stderr."""
+    main = getattr(ordbridge.cli, "main", None) or _main_of_these_commands(monkeypatch)
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+def _main_of_these_commands(monkeypatch):
+    """Stand in for the package's own entry point where it is not installed yet."""
+    from ordbridge.cli import interval, reliability, scales
+
+    show = ModuleType("ordbridge.cli.show")
+    show.line = print
+    show.table = lambda table, title=None: print(title, *table.column_names, *table.to_pylist(), sep="\n")
+    monkeypatch.setattr(ordbridge.cli, "show", show, raising=False)
+    parser = argparse.ArgumentParser()
+    subparsers = parser.add_subparsers()
+    for module in (reliability, interval, scales):
+        module.add(subparsers)
+
+    def main(words):
+        args = parser.parse_args(words)
+        try:
+            return args.run(args)
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return 2
+
+    return main
+
+
+@pytest.fixture
+def ratings_file(tmp_path):
+    """Forty items, three raters in two groups, two criteria."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for criterion in ("fluency", "adequacy"):
+        quality = rng.normal(size=40)
+        for person, native in (("P1", "yes"), ("P2", "yes"), ("P3", "no")):
+            for item in range(40):
+                rating = int(np.clip(np.round(3 + quality[item] + rng.normal(scale=0.7)), 1, 5))
+                rows.append([f"I{item:02}", person, native, criterion, rating])
+    return _write(tmp_path / "ratings.csv", ["item", "participant", "native", "criterion", "rating"], rows)
+
+
+def _write(path, header, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def test_reliability_shows_coefficients_readings_and_what_to_report(command, ratings_file):
+    code, out, _ = command(
+        "reliability", ratings_file, "--item", "item", "--rater", "participant", "--rating", "rating",
+        "--criterion", "criterion", "--group", "native", "--draws", 50,
+    )  # fmt: skip
+    assert code == 0
+    for word in (
+        "Fleiss' κ",
+        "Davies & Fleiss' κ",
+        "Goodman & Kruskal's γ",
+        "fluency",
+        "adequacy",
+        "P3",
+        "correlation",
+    ):
+        assert word in out
+    assert "the group has one rater ('P3')" in out.replace("\n", " ")
+    assert "independently" in out
+
+
+def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_path):
+    target = tmp_path / "report.html"
+    code, out, _ = command("reliability", ratings_file, "--criterion", "criterion", "--draws", 20, "--html", target)
+    assert code == 0
+    assert "report.html" in out.replace("\n", "")
+    page = target.read_text(encoding="utf-8")
+    assert page.count("<svg") == 6
+    assert "What papers forget" in page
+    assert page.count('class="line"') == 12
+    for outside in ("<script", "<link", "<img", "src=", "@import", "DOCTYPE svg"):
+        assert outside not in page
+
+
+def test_reliability_names_what_is_wrong(command, ratings_file):
+    code, out, err = command("reliability", ratings_file, "--rater", "judge", "--criterion", "criterion")
+    assert code == 2
+    assert out == ""
+    assert "there is no column 'judge' for the rater" in err
+    assert "Traceback" not in err
+    code, _, err = command("reliability", ratings_file)
+    assert code == 2
+    assert "name the criterion column" in err
+    code, _, err = command("reliability", ratings_file, "--criterion", "criterion", "--scale", 1, 3)
+    assert code == 2
+    assert "outside the scale 1, 3" in err
+
+
+def test_interval_of_the_papers_two_scores(command):
+    code, out, _ = command(
+        "interval", 76.85, 81.99, "--level", 0.8, "--threshold", 80, "--scale", 0, 100, "--margin", 3
+    )
+    assert code == 0
+    for part in (
+        "71.51 to 87.33",
+        "79.42",
+        "3.6345",
+        "7.91",
+        "9.96%",
+        "93.3%",
+        "93.7%",
+        "borderline FAIL",
+        "needs 4 raters",
+    ):
+        assert part in out
+
+
+def test_interval_of_the_papers_one_score(command):
+    code, out, _ = command("interval", 85.2, "--prior", 96.3, "--level", 0.8)
+    assert code == 0
+    assert "65.08 to 100.00" in out
+    assert "k = 2.3125" in out
+    code, out, _ = command(
+        "interval", 85.2, "--prior", 96.3, "--level", 0.8, "--unbounded", "--distribution", "unimodal"
+    )
+    assert "47.05 to 134.45" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((85.2,), "give --prior"),
+        ((85.2, 86, "--prior", 90), "--prior is for a single score"),
+        ((85.2, "--prior", 90, "--threshold", 80), "need at least two scores"),
+        ((85.2, "--prior", 90, "--unbounded", "--scale", 0, 100), "either --scale or --unbounded"),
+        ((85.2, 86, "--unbounded"), "--unbounded is for a single score"),
+        ((80, 80), "all 2 scores are 80"),
+    ],
+)
+def test_interval_names_what_is_wrong(command, words, sentence):
+    code, _, err = command("interval", *words)
+    assert code == 2
+    assert sentence in err
+
+
+@pytest.fixture
+def two_scales(tmp_path):
+    rng = np.random.default_rng(7)
+    cells = [(f"S{s}", f"I{i}", f"R{r}") for s in range(5) for i in range(8) for r in range(6)]
+    quality = np.array([int(system[1]) * 0.6 for system, _, _ in cells]) + rng.normal(size=len(cells))
+    header = ["system", "item", "rater", "rating"]
+    seven = [[*cell, int(np.clip(round(3 + q), 1, 7))] for cell, q in zip(cells, quality, strict=True)]
+    slider = [[*cell, round(float(np.clip(40 + 10 * q, 0, 100)), 1)] for cell, q in zip(cells, quality, strict=True)]
+    return _write(tmp_path / "vds.csv", header, seven), _write(tmp_path / "vas.csv", header, slider)
+
+
+def test_scales_side_by_side(command, two_scales, tmp_path):
+    code, out, _ = command(
+        "scales", *two_scales, "--system", "system", "--item", "item", "--rater", "rater", "--html", tmp_path / "s.html"
+    )
+    assert code == 0
+    for part in ("vds", "vas", "Kendall's W", "Interchangeability", "/10", "Tukey", "rater", "** p < .01"):
+        assert part in out
+    assert "Differences between systems" in (tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+def test_scales_names_what_is_wrong(command, two_scales):
+    code, _, err = command("scales", *two_scales, "--rater", "participant")
+    assert code == 2
+    assert "there is no column 'participant' for the rater" in err

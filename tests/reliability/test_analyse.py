@@ -1,0 +1,256 @@
+"""The whole analysis: tables, readings, warnings, flags, checklist, and the page made of them."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordbridge import reliability as rel
+from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.reliability.analyse import coefficients_for
+from ordbridge.reliability.cautions import cautions
+from ordbridge.reliability.interpretation import krippendorff, landis_koch, rosenthal
+
+DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared rating files are not here")
+
+
+def long(matrix, **extra):
+    matrix = np.asarray(matrix, dtype=float)
+    items, raters = np.indices(matrix.shape)
+    table = pd.DataFrame({"item": items.ravel(), "participant": [f"P{r + 1}" for r in raters.ravel()]})
+    return table.assign(rating=matrix.ravel(), **extra)
+
+
+def simulated(shifts, noise=0.5, n=60, seed=2):
+    """Raters who see the same quality and differ in level."""
+    rng = np.random.default_rng(seed)
+    seen = rng.normal(size=(n, 1)) + np.asarray(shifts) + rng.normal(scale=noise, size=(n, len(shifts)))
+    return np.clip(np.round(3 + seen), 1, 5)
+
+
+def quietly(*args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatisticalWarning)
+        return rel.analyse(*args, **{"draws": 0, **options})
+
+
+def test_consistent_raters_who_use_the_scale_differently():
+    reading = quietly(long(simulated([-0.6, 0, 0.6], noise=0.4))).readings["reading"][0].as_py()
+    assert reading.startswith(
+        "Low agreement but high correlation: the raters are consistent, but use the scale differently"
+    )
+
+
+def test_raters_who_agree_and_raters_who_do_neither():
+    assert (
+        quietly(long(simulated([0, 0], noise=0.1))).readings["reading"][0].as_py().startswith("High agreement and high")
+    )
+    noise = np.random.default_rng(1).integers(1, 6, size=(60, 3))
+    assert quietly(long(noise)).readings["reading"][0].as_py().startswith("Low agreement and low correlation")
+
+
+def test_every_value_is_the_functions_own_and_is_called_the_same():
+    matrix = simulated([0, 0.5, -0.5])
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        result = quietly(long(matrix), level=level, draws=20)
+        listed = result.coefficients.to_pylist()
+        assert len(listed) == len(coefficients_for(level))
+        for row, (name, _, function, options) in zip(listed, coefficients_for(level), strict=True):
+            direct = function(matrix, **options, draws=20)
+            assert row["coefficient"] == direct.name == name
+            assert (row["estimate"], row["conf_low"], row["conf_high"]) == (direct.value, direct.low, direct.high)
+
+
+def test_interpretations_by_kind():
+    rows = {row["coefficient"]: row for row in quietly(long(simulated([0, 0.5]))).interpretations.to_pylist()}
+    kappa, gamma, w = rows["Fleiss' κ"], rows["Goodman & Kruskal's γ"], rows["Kendall's W"]
+    assert kappa["landis_koch"] == landis_koch(kappa["estimate"])
+    assert kappa["krippendorff"] == krippendorff(kappa["estimate"])
+    assert kappa["rosenthal"] is None
+    assert gamma["rosenthal"] == rosenthal(gamma["estimate"])
+    assert gamma["landis_koch"] is None
+    assert {w["krippendorff"], w["landis_koch"], w["rosenthal"]} == {None}  # unrelated raters already have W = 1/m
+
+
+def test_pairs_have_kappa_and_gamma_of_their_common_items():
+    matrix = simulated([0, 0.5, -0.5])
+    matrix[:20, 0] = np.nan
+    matrix[20:, 2] = np.nan
+    pairs = quietly(long(matrix)).pairs.to_pylist()
+    assert [(row["rater_a"], row["rater_b"], row["n_common"]) for row in pairs] == [
+        ("P1", "P2", 40),
+        ("P1", "P3", 0),
+        ("P2", "P3", 20),
+    ]
+    assert pairs[0]["kappa"] == pytest.approx(rel.cohen_kappa(matrix[:, :2], draws=0).value)
+    assert pairs[0]["gamma"] == pytest.approx(rel.goodman_kruskal_gamma(matrix[:, :2], draws=0).value)
+    assert pairs[1]["kappa"] is None
+    assert pairs[1]["note"] == "no common items"
+
+
+def test_a_rater_who_correlates_with_nobody_is_flagged_for_that_criterion_only():
+    good = simulated([0, 0, 0, 0], n=80)
+    bad = good.copy()
+    bad[:, 3] = np.random.default_rng(5).integers(1, 6, 80)
+    table = pd.concat([long(good, criterion="fluency"), long(bad, criterion="grammar")])
+    flagged = [row for row in quietly(table, criterion="criterion").raters.to_pylist() if row["flagged"]]
+    assert [(row["criterion"], row["rater"]) for row in flagged] == [("grammar", "P4")]
+    assert "no more than 0.3" in flagged[0]["reason"]
+
+
+def test_a_rater_far_below_the_others_is_flagged():
+    matrix = simulated([0, 0, 0], noise=0.2, n=200)
+    matrix[:, 2] = np.clip(np.round(matrix[:, 2] + np.random.default_rng(5).normal(scale=1.6, size=200)), 1, 5)
+    rows = quietly(long(matrix)).raters.to_pylist()
+    assert [row["flagged"] for row in rows] == [False, False, True]
+    assert "among the others" in rows[2]["reason"]
+
+
+def test_groups_of_raters_are_compared():
+    matrix = simulated([0, 0, 0, 0])
+    table = long(matrix)
+    table["native"] = table["participant"].map({"P1": "yes", "P2": "yes", "P3": "no", "P4": "no"})
+    result = quietly(table, group="native")
+    rows = [row for row in result.coefficients.to_pylist() if row["coefficient"] == "Fleiss' κ"]
+    assert [(row["group"], row["n_raters"]) for row in rows] == [("all raters", 4), ("no", 2), ("yes", 2)]
+    assert rows[2]["estimate"] == pytest.approx(rel.fleiss_kappa(matrix[:, :2], draws=0).value)
+    assert {(row["group_a"], row["group_b"]) for row in result.pairs.to_pylist()} == {
+        ("yes", "yes"),
+        ("yes", "no"),
+        ("no", "no"),
+    }
+    table.loc[0, "native"] = "no"
+    with pytest.raises(InputError, match="rater 'P1' is in two groups"):
+        quietly(table, group="native")
+
+
+def test_a_group_of_one_is_warned_of_and_left_out():
+    table = long(simulated([0, 0, 0]))
+    table["native"] = np.where(table["participant"] == "P3", "no", "yes")
+    with pytest.warns(StatisticalWarning, match=r"no: the group has one rater \('P3'\)"):
+        result = rel.analyse(table, group="native", draws=0)
+    assert "no" not in result.coefficients["group"].to_pylist()
+
+
+def test_use_of_categories():
+    rows = quietly(long([[1, 1], [1, 2], [3, 3]])).categories.to_pylist()
+    assert [(row["rater"], row["category"], row["count"]) for row in rows[:3]] == [
+        ("P1", "1", 2),
+        ("P1", "2", 0),
+        ("P1", "3", 1),
+    ]
+    assert rows[0]["share"] == pytest.approx(2 / 3)
+    slider = np.random.default_rng(1).uniform(0, 100, size=(50, 2)).round(1)
+    rows = quietly(long(slider), level="interval", scale=(0, 100)).categories.to_pylist()
+    assert [row["category"] for row in rows[:10]] == [f"{low} to {low + 10}" for low in range(0, 100, 10)]
+    counts, _ = np.histogram(slider[:, 0], bins=np.arange(0, 101, 10))
+    assert [row["count"] for row in rows[:10]] == counts.tolist()
+
+
+def test_warnings_of_what_makes_coefficients_lie():
+    def kinds(matrix):
+        return [kind for kind, _ in cautions(rel.prepare(matrix))]
+
+    fine = simulated([0, 0, 0])
+    assert kinds(fine.tolist()) == []
+    assert kinds(np.sort(fine, axis=1).tolist()) == ["sorted within items"]
+    assert kinds(fine[:20].tolist()) == ["few items"]
+    dominant = np.where(np.random.default_rng(1).random((60, 2)) < 0.95, 1, 2)
+    assert kinds(dominant.tolist()) == ["dominant category"]
+    apart = fine.copy()
+    apart[:30, 0] = np.nan
+    apart[30:, 1] = np.nan
+    assert kinds(apart.tolist()) == ["no common items"]
+
+
+def test_sorted_ratings_are_not_read_as_consistent_raters():
+    table = long(np.sort(simulated([0, 0, 0]), axis=1))
+    with pytest.warns(StatisticalWarning, match="'P1' is never above 'P2' in any of 60 common items"):
+        result = rel.analyse(table, draws=0)
+    assert (
+        result.readings["reading"][0].as_py().startswith("One rater is never below another: if the ratings were sorted")
+    )
+
+
+def test_coefficients_without_a_value_say_why():
+    matrix = simulated([0, 0, 0])
+    matrix[::3, 0] = matrix[1::3, 1] = matrix[2::3, 2] = np.nan
+    rows = {row["coefficient"]: row for row in quietly(long(matrix)).coefficients.to_pylist()}
+    assert rows["Kendall's W"]["estimate"] is None
+    assert "needs at least two items that all 3 raters rated" in rows["Kendall's W"]["note"]
+    assert rows["Goodman & Kruskal's γ"]["estimate"] is not None
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "sentence"),
+    [
+        (long([[1], [2]]), {}, "the analysis needs at least two raters"),
+        (long([[1, 2]]), {}, "the analysis needs at least two items"),
+        (long([[3, 3], [3, 3]]), {}, "all 4 ratings are 3"),
+        (long([[1, 2], [2, 2]]), {"level": "likert"}, "level='likert' is not a level"),
+        (long([[1, 2], [2, 2]]), {"criterion": "aspect"}, "there is no column 'aspect' for the criterion"),
+        (long([[1, 2], [2, 2]]), {"group": "native"}, "there is no column 'native' for the group of raters"),
+        (long([[1, 2], [2, 2]]), {"scale": (1, 5), "rating": "score"}, "there is no column 'score' for the rating"),
+        (long([[1, 2], [2, 7]]), {"scale": (1, 5)}, "outside the scale 1, 5"),
+        (long([[1, 2], [-2, 2]]), {"level": "ratio"}, "true zero"),
+        (
+            long([[1, 2], [2, 2]]).assign(rating=["a", "b", "b", "b"]),
+            {},
+            "ordinal level needs categories with an order",
+        ),
+    ],
+)
+def test_what_cannot_be_analysed_says_why(table, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        quietly(table, **options)
+
+
+def test_the_checklist_answers_what_data_can_tell_and_leaves_lines_for_the_rest():
+    matrix = simulated([0, 0, 0])
+    matrix[0, 0] = np.nan
+    rows = {row["what"]: row["answer"] for row in quietly(long(matrix), draws=30).checklist.to_pylist()}
+    answers = " ".join(answer for answer in rows.values() if answer)
+    for part in (
+        "60 items × 3 raters",
+        "1 of 180 cells empty",
+        "ordinal",
+        "30 resamples of items",
+        "Landis & Koch",
+        "Rosenthal",
+    ):
+        assert part in answers
+    assert "multi_kappa" in rows["Coefficient: Davies & Fleiss' κ"]
+    empty = [what for what, answer in rows.items() if answer is None]
+    assert any("independently" in what for what in empty)
+    assert any("instructions" in what for what in empty)
+
+
+@needs_data
+def test_flickr_is_recognised_as_sorted():
+    with pytest.warns(StatisticalWarning, match="never above 'P002' in any of 5822 common items"):
+        result = rel.analyse(DATA / "flickr8k.csv", draws=100)
+    values = dict(
+        zip(result.coefficients["coefficient"].to_pylist(), result.coefficients["estimate"].to_pylist(), strict=True)
+    )
+    assert values["Davies & Fleiss' κ"] == pytest.approx(0.5259, abs=5e-5)
+    assert values["Goodman & Kruskal's γ"] == pytest.approx(0.98875, abs=5e-6)
+
+
+@needs_data
+def test_flickr_shuffled_within_items_has_the_lower_gamma():
+    ratings = rel.prepare(DATA / "flickr8k.csv")
+    shuffled = np.random.default_rng(1).permuted(ratings.values, axis=1)
+    assert rel.goodman_kruskal_gamma(shuffled, draws=0).value == pytest.approx(0.88, abs=0.01)
+    assert not cautions(rel.prepare(shuffled))
+
+
+@needs_data
+def test_question_types_are_dominated_by_one_category():
+    result = quietly(DATA / "qgstec_reeval3.csv", item="text_id", criterion="criterion")
+    assert len(result.ratings) == 5
+    assert [(row["criterion"], row["kind"]) for row in result.warnings.to_pylist()] == [
+        ("QuestionType", "dominant category")
+    ]
