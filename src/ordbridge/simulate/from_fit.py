@@ -67,7 +67,7 @@ def _recoding(fit: Fit, terms: list[str]) -> np.ndarray:
     values = np.unique(column.values[fit.estimates.rows])
     if len(values) != 2:
         raise InputError(
-            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend, no system's effect; "
+            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend and not an effect; "
             "turn it into text and fit it as a factor"
         )
     low, high = values
