@@ -20,7 +20,7 @@ from ordbridge.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Page", "cell"]
+__all__ = ["Page", "cell", "without_empty_columns"]
 
 _STYLE = """
 :root { color: #1f2328; background: #fff; font: 16px/1.5 system-ui, sans-serif; }
@@ -75,13 +75,13 @@ class Page:
 
     def table(self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None) -> Page:
         """Add a table; columns without any value are left out, ``names`` renames columns for reading."""
-        columns = [name for name in table.column_names if _has_values(table[name])]
-        classes = {name: _class_of(table.schema.field(name).type) for name in columns}
+        table = without_empty_columns(table)
+        classes = {name: _class_of(table.schema.field(name).type) for name in table.column_names}
         shown = names or {}
-        head = "".join(f"<th{classes[name]}>{escape(shown.get(name, name.replace('_', ' ')))}</th>" for name in columns)
+        head = "".join(f"<th{classes[name]}>{escape(shown.get(name, name.replace('_', ' ')))}</th>" for name in classes)
         body = "".join(
-            "<tr>" + "".join(f"<td{classes[name]}>{escape(cell(row[name], name))}</td>" for name in columns) + "</tr>"
-            for row in table.select(columns).to_pylist()
+            "<tr>" + "".join(f"<td{classes[name]}>{escape(cell(row[name], name))}</td>" for name in classes) + "</tr>"
+            for row in table.to_pylist()
         )
         title = f"<caption>{escape(caption)}</caption>" if caption else ""
         return self._add(
@@ -149,8 +149,17 @@ def cell(value: Any, column: str = "") -> str:
     return f"{value:.3f}" if 5e-4 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _has_values(column: pa.ChunkedArray) -> bool:
-    return any(value not in (None, "") for value in column.to_pylist()) or not len(column)
+def without_empty_columns(table: pa.Table) -> pa.Table:
+    """Return the table without the columns that have no value in any row.
+
+    Examples
+    --------
+    >>> without_empty_columns(pa.table({"rater": ["a"], "group": [None], "note": [""]})).column_names
+    ['rater']
+    """
+    return table.select(
+        [name for name in table.column_names if any(value not in (None, "") for value in table[name].to_pylist())]
+    )
 
 
 def _class_of(kind: pa.DataType) -> str:

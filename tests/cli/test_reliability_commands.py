@@ -1,51 +1,22 @@
 """The commands reliability, interval and scales, as typed."""
 
-import argparse
 import csv
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
 
-import ordbridge.cli
-from ordbridge.errors import InputError
+from ordbridge.cli import main
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(capsys):
     """Run a command; return its exit code, what it wrote to stdout and to stderr."""
-    main = getattr(ordbridge.cli, "main", None) or _main_of_these_commands(monkeypatch)
 
     def run(*words):
         code = main([str(word) for word in words])
         return (code, *capsys.readouterr())
 
     return run
-
-
-def _main_of_these_commands(monkeypatch):
-    """Stand in for the package's own entry point where it is not installed yet."""
-    from ordbridge.cli import interval, reliability, scales
-
-    show = ModuleType("ordbridge.cli.show")
-    show.line = print
-    show.table = lambda table, title=None: print(title, *table.column_names, *table.to_pylist(), sep="\n")
-    monkeypatch.setattr(ordbridge.cli, "show", show, raising=False)
-    parser = argparse.ArgumentParser()
-    subparsers = parser.add_subparsers()
-    for module in (reliability, interval, scales):
-        module.add(subparsers)
-
-    def main(words):
-        args = parser.parse_args(words)
-        try:
-            return args.run(args)
-        except InputError as error:
-            print(error, file=sys.stderr)
-            return 2
-
-    return main
 
 
 @pytest.fixture

@@ -157,6 +157,20 @@ def test_warnings_of_what_makes_coefficients_lie():
     fine = simulated([0, 0, 0])
     assert kinds(fine.tolist()) == []
     assert kinds(np.sort(fine, axis=1).tolist()) == ["sorted within items"]
+    assert (
+        kinds(
+            (fine[:, :2] + [0, 2]).tolist()
+            + [
+                [
+                    5,
+                    1,
+                ]
+            ]
+            * 2
+        )
+        == []
+    )
+    assert kinds(np.column_stack([fine[:, 0], fine[:, 1], fine[:, 0] + 1]).tolist()) == ["never above"]
     assert kinds(fine[:20].tolist()) == ["few items"]
     dominant = np.where(np.random.default_rng(1).random((60, 2)) < 0.95, 1, 2)
     assert kinds(dominant.tolist()) == ["dominant category"]

@@ -86,11 +86,14 @@ def _show(result: Any) -> None:
     from ordbridge.cli import show
     from ordbridge.reliability.page import tables_to_read
     from ordbridge.reliability.reading import located
+    from ordbridge.report import without_empty_columns
 
     for label, table in tables_to_read(result):
-        show.table(table.select(_SHOWN), title=f"Coefficients: {label}" if label else "Coefficients")
-    show.table(result.pairs, title="Pairs of raters")
-    show.table(result.raters, title="Raters")
+        show.table(
+            without_empty_columns(table.select(_SHOWN)), title=f"Coefficients: {label}" if label else "Coefficients"
+        )
+    show.table(without_empty_columns(result.pairs), title="Pairs of raters")
+    show.table(without_empty_columns(result.raters), title="Raters")
     for row in result.readings.to_pylist():
         show.line(located(row, row["reading"]))
     for row in result.warnings.to_pylist():

@@ -80,14 +80,13 @@ def _sorted_within_items(ratings: Ratings) -> tuple[str, str] | None:
     if not pairs:
         return None
     lower, higher, common = pairs[0]
-    sentence = (
-        f"rater {ratings.raters[lower]!r} is never above {ratings.raters[higher]!r} in any of {common} common items"
-    )
-    if len(pairs) > 1:
-        sentence += f" (and so for {len(pairs)} pairs of raters in all)"
+    never = f"rater {ratings.raters[lower]!r} is never above {ratings.raters[higher]!r} in any of {common} common items"
+    if len(pairs) < sum(1 for _ in pairs_of_raters(ratings.codes)):
+        more = f" (nor is one of two raters in {len(pairs)} pairs in all)" if len(pairs) > 1 else ""
+        return "never above", f"{never}{more}: the one is much stricter, or these are not two raters' own ratings"
     return (
         "sorted within items",
-        f"{sentence}: either one is always stricter, or the ratings were sorted within items, so that a 'rater' is a rank "
-        "position and not a person, which inflates γ and every other correlation; ask for the ratings in their original "
-        "order",
+        f"{never}, and so on for all pairs: either they are ever stricter, or the ratings were sorted within items, so "
+        "that a 'rater' is a rank position and not a person, which inflates γ and every other correlation; ask for the "
+        "ratings in their original order",
     )
