@@ -104,12 +104,28 @@ def choose_rpy2_mode() -> None:
         os.environ.setdefault("RPY2_CFFI_MODE", "ABI")
 
 
+@contextmanager
+def _without_user_files() -> Iterator[None]:
+    """Hide the user's profile and environment files: on its way to R, rpy2 runs an Rscript that would read them."""
+    names = ("R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, os.devnull))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 class _Session:
     def __init__(self) -> None:
         choose_rpy2_mode()
         handler = signal.getsignal(signal.SIGINT)
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _without_user_files():
                 warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
                 import rpy2.rinterface as ri
                 from rpy2.rinterface_lib import embedded, openrlib
