@@ -16,7 +16,7 @@ from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.links import LINKS
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["Implied", "implied"]
+__all__ = ["Implied", "implied", "latent_cdf"]
 
 NODES = 21
 """Gauss–Hermite nodes a dimension, enough for the means of the tests to come out to 1e-6."""
@@ -94,6 +94,14 @@ def implied(truth: Truth, design: Any = None) -> Implied:
         systems=pa.table({"system": labels, "mean": mean, "sd": np.sqrt(np.diag(within["rating"]))}),
         differences=_differences(labels, eta, mean, within, design),
     )
+
+
+def latent_cdf(truth: Truth, system: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the distribution function of latent quality under one system, over all raters and items."""
+    spread = np.sqrt((truth.covariance("participant") + truth.covariance("item"))[system, system])
+    mean = np.r_[0.0, truth.effects][system]
+    cdf = _mixed_cdf(truth.link)
+    return lambda x: cdf(x - mean, spread)
 
 
 class _Interval:

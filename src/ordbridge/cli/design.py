@@ -1,0 +1,75 @@
+"""``ordbridge design``: an assignment sheet for annotators, and how balanced it is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from ordbridge.cli import show
+
+__all__ = ["add"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command with one sub-command a kind of design."""
+    parser = subparsers.add_parser("design", help="who rates what: write an assignment sheet and check its balance")
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+
+    counterbalanced = _kind(kinds, "counterbalanced", "nobody sees an item twice, everyone all systems equally often")
+    _numbers(counterbalanced, items=None, ratings_per_text=None, systems=2, texts_per_participant=25, seed=0)
+    latin = _kind(kinds, "latin-square", "repeated Latin squares: every rater sees each item, under one system")
+    _numbers(latin, systems=None, items=None, raters=None, repeats=1, seed=0)
+    crossed = _kind(kinds, "crossed", "everyone rates every item under every system")
+    _numbers(crossed, items=None, raters=None, systems=2, seed=0)
+    howcroft2021 = _kind(kinds, "howcroft2021", "the tables of Howcroft & Rieser's published simulation")
+    _numbers(howcroft2021, items=None, ratings=None)
+    from_ratings = _kind(kinds, "from-ratings", "the design of a study that was really run")
+    from_ratings.add_argument("table", metavar="FILE", help="ratings, .csv or .parquet")
+    for role in ("participant", "item", "system"):
+        from_ratings.add_argument(f"--{role}", default=role, metavar="COLUMN", help=f"default: {role}")
+
+
+def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = kinds.add_parser(name, help=summary, description=summary)
+    parser.add_argument("--out", metavar="FILE", help="write the assignment sheet to .csv or .parquet")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _numbers(parser: argparse.ArgumentParser, **defaults: int | None) -> None:
+    for name, default in defaults.items():
+        option = f"--{name.replace('_', '-')}"
+        if default is None:
+            parser.add_argument(option, type=int, required=True, metavar="N")
+        else:
+            parser.add_argument(option, type=int, default=default, metavar="N", help=f"default: {default}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the design, say how balanced it is, and write it."""
+    from ordbridge import design
+    from ordbridge.tables import write
+
+    build: Callable[..., pa.Table] = getattr(design, args.kind.replace("-", "_"))
+    options = {name: value for name, value in vars(args).items() if name not in {"command", "kind", "out", "run"}}
+    table = build(**options)
+    show.table(design.check(table), title=_size(table))
+    if note := (table.schema.metadata or {}).get(b"note"):
+        show.line(note.decode())
+    if args.out:
+        show.line(f"written to {write(sheet(table), args.out)}")
+    return 0
+
+
+def sheet(table: pa.Table) -> pa.Table:
+    """Return the design as annotators read it: participant by participant, in the order of rating."""
+    rows = table.sort_by([("participant", "ascending"), ("order", "ascending")])
+    return rows.select(["participant", "order", "item", "system"]).replace_schema_metadata(None)
+
+
+def _size(table: pa.Table) -> str:
+    counts = [f"{len(table[name].unique())} {name}s" for name in ("participant", "item", "system")]
+    return f"{table.num_rows} ratings: {', '.join(counts)}"

@@ -1,0 +1,80 @@
+"""``ordbridge simulate``: a file of ratings from a truth and a design."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ordbridge.cli import show
+from ordbridge.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ordbridge.simulate import Truth
+
+__all__ = ["add"]
+
+PRESETS = ("howcroft2021", "card2020")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("simulate", help="draw ratings from a truth and a design")
+    truth = parser.add_mutually_exclusive_group(required=True)
+    truth.add_argument("--preset", choices=PRESETS, help="the truth of a paper, and its design")
+    truth.add_argument("--truth", metavar="FILE", help="a truth of your own, .toml")
+    parser.add_argument("--variance", metavar="SETTING", help="which setting of the preset, such as low")
+    parser.add_argument(
+        "--effect", type=float, nargs="+", help="of each system after the first, in place of the truth's"
+    )
+    parser.add_argument("--design", metavar="FILE", help="who rates what: participant, item, system; .csv or .parquet")
+    parser.add_argument("--items", type=int, metavar="N", help="of the preset's design")
+    parser.add_argument("--ratings", type=int, metavar="N", help="per text, of the preset's design")
+    parser.add_argument("--variant", choices=("corrected", "published"), default="corrected", help="default: corrected")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--latent", action="store_true", help="add the latent quality behind each rating")
+    parser.add_argument("--out", metavar="FILE", required=True, help="where to write the ratings, .csv or .parquet")
+    parser.add_argument("--save-truth", metavar="FILE", help="also write the truth that was used, .toml")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw the ratings, write them, and say what the truth means for mean ratings."""
+    from ordbridge.simulate import implied, ratings
+    from ordbridge.tables import write
+
+    truth, design = _truth(args), _design(args)
+    table = ratings(design, truth, args.seed, args.variant, args.latent)
+    show.line(f"{table.num_rows} ratings written to {write(table, args.out)}")
+    if args.save_truth:
+        truth.to_toml(args.save_truth)
+        show.line(f"the truth written to {args.save_truth}")
+    show.table(implied(truth, design).differences, title="what this truth means for differences of mean ratings")
+    return 0
+
+
+def _truth(args: argparse.Namespace) -> Truth:
+    from ordbridge import papers
+    from ordbridge.simulate import Truth
+
+    if args.truth:
+        truth = Truth.from_toml(args.truth)
+    elif args.variance:
+        truth = getattr(papers, args.preset).settings[args.variance]
+    else:
+        names = ", ".join(getattr(papers, args.preset).settings)
+        raise InputError(f"--preset {args.preset} needs --variance, one of: {names}")
+    return truth if args.effect is None else truth.shift(effect=args.effect)
+
+
+def _design(args: argparse.Namespace) -> pa.Table:
+    from ordbridge import design
+
+    if args.design:
+        return design.from_ratings(args.design)
+    if not (args.preset and args.items and args.ratings):
+        raise InputError("say who rates what: --design FILE, or with --preset both --items and --ratings")
+    if args.preset == "card2020":
+        return design.crossed(args.items, raters=args.ratings, seed=args.seed)
+    return design.howcroft2021(args.items, args.ratings)

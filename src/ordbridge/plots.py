@@ -1,0 +1,232 @@
+"""Pictures. Every function returns a matplotlib Figure that belongs to no window; ``figure.savefig(path)`` keeps it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.errors import InputError
+from ordbridge.tables import column, to_arrow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ordbridge.simulate import Truth
+
+__all__ = ["implied_difference", "scale_views"]
+
+INK, GREY, BLUE, ORANGE = "#222222", "#9a9a9a", "#2166ac", "#d6604d"
+
+
+def scale_views(ratings: Any, rating: str = "rating") -> Figure:
+    """Show one's own ratings as counts, as interval data and as ordinal data, side by side.
+
+    Left the share of each category; in the middle the Gaussian with the mean and the standard deviation of the ratings,
+    which is what the interval view takes them for, part of it outside the scale; right the ordered probit: a standard
+    normal latent quality, cut at the thresholds that give exactly the observed shares.
+
+    Parameters
+    ----------
+    ratings
+        Ratings in any form that :func:`ordbridge.tables.to_arrow` takes.
+    rating
+        The column with the ratings: whole numbers (the scale runs from the lowest to the highest one observed) or a
+        categorical, whose levels are the scale.
+
+    References
+    ----------
+    Howcroft & Rieser (2021), Figure 1.
+
+    Examples
+    --------
+    >>> len(scale_views({"rating": [1, 2, 2, 3, 4, 4, 5, 5, 5]}).axes)
+    3
+    """
+    from scipy import stats
+
+    categories, labels = _categories(column(to_arrow(ratings), rating, "rating"))
+    count = np.bincount(categories, minlength=len(labels))
+    shares = count / count.sum()
+    place = np.arange(len(labels))
+    figure = _figure(10.5, 3.4)
+    counted, interval, ordinal = figure.subplots(1, 3)
+    shades = _shades(len(labels))
+
+    counted.bar(place, shares, color=shades, edgecolor=INK, linewidth=0.6, width=0.9)
+    _title(counted, "What was said", f"{count.sum()} ratings")
+    interval.bar(place, shares, color="#e8e8e8", edgecolor=GREY, linewidth=0.6, width=0.9)
+    mean, sd = categories.mean(), categories.std(ddof=1)
+    x = np.linspace(min(-1, mean - 3.2 * sd), max(len(labels), mean + 3.2 * sd), 400)
+    law = stats.norm(mean, sd)
+    interval.plot(x, law.pdf(x), color=ORANGE, linewidth=1.8)
+    low, high = -0.5, len(labels) - 0.5
+    for outside in (x <= low, x >= high):
+        interval.fill_between(x[outside], law.pdf(x[outside]), color=ORANGE, alpha=0.35, linewidth=0)
+    off_scale = law.cdf(low) + law.sf(high)
+    _title(
+        interval, "As interval data", f"mean {mean + _first(labels):.2f}, sd {sd:.2f}; {off_scale:.0%} off the scale"
+    )
+    for panel in (counted, interval):
+        panel.set_xticks(place, labels)
+        panel.set_xlabel("rating")
+        panel.set_ylabel("share" if panel is counted else "share, density")
+    _cut_normal(ordinal, shares, labels, shades)
+    return figure
+
+
+def _cut_normal(panel: Axes, shares: np.ndarray, labels: list[str], shades: list) -> None:
+    from scipy import stats
+
+    thresholds = stats.norm.ppf(np.cumsum(shares)[:-1].clip(0, 1))
+    edges = np.r_[-np.inf, thresholds, np.inf]
+    for j, label in enumerate(labels):
+        low, high = np.clip(edges[j : j + 2], -3.4, 3.4)
+        x = np.linspace(low, high, 60)
+        panel.fill_between(x, stats.norm.pdf(x), color=shades[j], linewidth=0)
+        if high - low > 0.2:  # room for its name
+            middle = stats.norm.ppf(np.cumsum(shares)[j] - shares[j] / 2)
+            panel.text(middle, -0.012, label, ha="center", va="top", fontsize=8.5, color=INK)
+    x = np.linspace(-3.4, 3.4, 300)
+    panel.plot(x, stats.norm.pdf(x), color=INK, linewidth=1.2)
+    for threshold in np.unique(thresholds[np.isfinite(thresholds)]):
+        panel.plot([threshold] * 2, [0, stats.norm.pdf(threshold) + 0.03], color=ORANGE, linewidth=1.3)
+    panel.set_xticks(range(-3, 4))
+    panel.tick_params(axis="x", pad=14)
+    panel.set_xlabel("latent quality (standard deviations)")
+    panel.set_ylabel("density")
+    panel.set_ylim(0, 0.46)
+    _title(panel, "As ordinal data", "a normal quality, cut at thresholds (red)")
+
+
+def implied_difference(truth: Truth) -> Figure:
+    """Show why a latent effect of 0 can be a difference of mean ratings other than 0.
+
+    Left the distribution of latent quality under both systems at effect 0, with the (mean) thresholds: with
+    treatment-coded slopes the second system spreads wider, and more of it leaves the scale on the side where the
+    thresholds lie closer to the middle. Right the difference of mean ratings against the latent effect, for both
+    codings of the slopes.
+
+    Parameters
+    ----------
+    truth
+        A truth with two systems and thresholds.
+
+    Examples
+    --------
+    >>> from ordbridge.papers import howcroft2021
+    >>> len(implied_difference(howcroft2021.settings["high"]).axes)
+    2
+    """
+    if truth.systems != 2 or truth.categories is None:
+        raise InputError("the picture is about two systems and thresholds; give an ordinal truth with one effect")
+    figure = _figure(10.5, 4.2)
+    latent, rated = figure.subplots(1, 2)
+    _latent_densities(latent, truth.shift(effect=0.0))
+    _differences_of_means(rated, truth)
+    return figure
+
+
+def _latent_densities(panel: Axes, truth: Truth) -> None:
+    from ordbridge.simulate import implied
+    from ordbridge.simulate.rating_scale import latent_cdf
+
+    x = np.linspace(-4.6, 4.6, 500)
+    means = implied(truth).systems["mean"].to_pylist()
+    for system, colour in enumerate((GREY, BLUE)):
+        density = np.gradient(latent_cdf(truth, system)(x), x)
+        name = ("first", "second")[system]
+        panel.plot(x, density, color=colour, linewidth=2, label=f"{name} system: mean rating {means[system]:.2f}")
+        panel.fill_between(x, density, color=colour, alpha=0.12, linewidth=0)
+    distribution = truth.threshold_distribution
+    thresholds = np.array(truth.thresholds) if distribution is None else distribution.expected()
+    top = panel.get_ylim()[1]
+    for threshold in thresholds:
+        panel.plot([threshold] * 2, [0, top], color=ORANGE, linewidth=1, linestyle=(0, (4, 3)))
+    for j, middle in enumerate(_middles(thresholds, x)):
+        panel.text(middle, top, str(j + 1), ha="center", va="bottom", color=ORANGE, fontsize=9)
+    panel.axvline(0, color=INK, linewidth=0.8)
+    panel.set_ylim(0, top * 1.09)
+    panel.set_xlabel("latent quality (in red: thresholds, and the ratings between them)")
+    panel.set_ylabel("density")
+    panel.legend(frameon=False, fontsize=8.5, loc="lower center", bbox_to_anchor=(0.5, -0.32))
+    _title(panel, "Latent effect 0", "latent quality over all raters and items, and the thresholds")
+
+
+def _differences_of_means(panel: Axes, truth: Truth) -> None:
+    from ordbridge.simulate import implied
+
+    effects = np.linspace(-0.62, 0.62, 25)
+    panel.axhline(0, color=GREY, linewidth=0.8)
+    panel.axvline(0, color=GREY, linewidth=0.8)
+    for coding, colour in (("centred", GREY), ("treatment", BLUE)):
+        coded = truth.shift(slope_coding=coding)
+        curve = [implied(coded.shift(effect=effect)).differences["difference"][0].as_py() for effect in effects]
+        panel.plot(effects, curve, color=colour, linewidth=2, label=f"slopes on a {coding} coding")
+        at_zero = curve[len(curve) // 2]
+        panel.plot(0, at_zero, "o", color=colour, markersize=6)
+        if coding == "treatment":
+            panel.annotate(
+                f"{at_zero:+.2f} points at latent effect 0".replace("-", "−"),
+                (0, at_zero),
+                (0.03, at_zero - 0.3),
+                arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
+                fontsize=9,
+                color=INK,
+            )
+    panel.set_xlabel("latent effect: what the ordinal model tests")
+    panel.set_ylabel("difference of mean ratings:\nwhat the linear model tests")
+    panel.legend(frameon=False, fontsize=8.5, loc="lower center", bbox_to_anchor=(0.5, -0.32))
+    _title(panel, "Latent effect and mean ratings", "both models have the same null only if the curve meets the origin")
+
+
+def _categories(values: pa.ChunkedArray) -> tuple[np.ndarray, list[str]]:
+    """Return each rating's place on the scale, from 0, and the names of the places; missing ratings are left out."""
+    values = values.drop_null()
+    if pa.types.is_dictionary(values.type):
+        encoded = values.unify_dictionaries().combine_chunks()
+        places, labels = encoded.indices.to_numpy(), [str(label) for label in encoded.dictionary.to_pylist()]
+    elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        numbers = values.to_numpy().astype(float)
+        if not np.all(numbers == np.round(numbers)):
+            raise InputError("these ratings are no whole numbers; the picture is about scales with categories")
+        low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+        places, labels = (numbers - low).astype(int), [str(number) for number in range(low, high + 1)]
+    else:
+        raise InputError(f"ratings of type {values.type} have no order; give whole numbers or an ordered categorical")
+    if len(set(places.tolist())) < 2 or len(labels) > 30:
+        raise InputError(
+            f"the picture needs 2 to 30 categories in use; there are {len(set(places.tolist()))} "
+            f"on a scale of {len(labels)}"
+        )
+    return places, labels
+
+
+def _first(labels: list[str]) -> int:
+    """Return what to add to a place to get the number that users know it by."""
+    return int(labels[0]) if labels[0].lstrip("-").isdigit() else 1
+
+
+def _middles(thresholds: np.ndarray, x: np.ndarray) -> np.ndarray:
+    edges = np.r_[max(x[0], thresholds[0] - 1.2), thresholds, min(x[-1], thresholds[-1] + 1.2)]
+    return (edges[1:] + edges[:-1]) / 2
+
+
+def _shades(number: int) -> list:
+    from matplotlib import colormaps
+
+    return [colormaps["Blues"](0.15 + 0.6 * j / max(number - 1, 1)) for j in range(number)]
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def _title(panel: Axes, title: str, subtitle: str) -> None:
+    panel.set_title(f"{title}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
+    panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color="#555555", va="bottom")
+    panel.spines[["top", "right"]].set_visible(False)
