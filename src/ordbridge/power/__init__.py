@@ -1,0 +1,10 @@
+"""Power studies: a grid of simulated studies, fitted in parallel, stored as they come, and read off with uncertainty."""
+
+from ordbridge.power.api import run
+from ordbridge.power.audit import Audit
+from ordbridge.power.grid import Cell, Grid
+from ordbridge.power.models import Model
+from ordbridge.power.progress import Progress
+from ordbridge.power.result import Run, load
+
+__all__ = ["Audit", "Cell", "Grid", "Model", "Progress", "Run", "load", "run"]

@@ -1,0 +1,102 @@
+"""The fast engine beside R on the same datasets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["Audit", "audit"]
+
+LISTED = 0.01  # relative difference of p from which a case is shown
+
+
+@dataclass(frozen=True)
+class Audit:
+    """How far the fast engine agrees with R.
+
+    Attributes
+    ----------
+    summary
+        One row a model: how many datasets were ``compared`` (both engines gave a p-value), the ``largest`` and the
+        ``median`` relative difference of p, how many ``decisions_differ`` at alpha, how many cases are
+        ``over_1_percent``, and how many fits ``failed_fast_only`` and ``failed_r_only``.
+    cases
+        Every case over 1 % with both p-values and both log likelihoods, largest difference first.
+    """
+
+    summary: pa.Table
+    cases: pa.Table
+
+    def __str__(self) -> str:
+        rows = self.summary.to_pylist()
+        compared = sum(row["compared"] for row in rows)
+        if not compared:
+            return "no dataset was fitted by both engines"
+        largest = max(row["largest"] for row in rows if row["largest"] is not None)
+        differ = sum(row["decisions_differ"] for row in rows)
+        return (
+            f"{compared} fits compared with R: largest relative difference of p {largest:.2g}, "
+            f"{self.cases.num_rows} over 1 %, {differ} decisions differ"
+        )
+
+
+def audit(fits: pa.Table, models: list[str], alpha: float) -> Audit:
+    """Compare the rows of both engines.
+
+    Parameters
+    ----------
+    fits
+        Fits of both engines: ``cell, replicate, model, engine, p_value, loglik``.
+    models
+        The models, in order.
+    alpha
+        The level at which decisions are compared.
+    """
+    columns = ["cell", "replicate", "model", "p_value", "loglik"]
+    ours = fits.filter(pc.equal(fits["engine"], "fast")).select(columns)
+    theirs = fits.filter(pc.equal(fits["engine"], "ordinal")).select(columns)
+    theirs = theirs.rename_columns([*columns[:3], "p_value_r", "loglik_r"])
+    both = ours.join(theirs, keys=columns[:3], join_type="inner")
+    p, p_r = (both[name].to_numpy() for name in ("p_value", "p_value_r"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.where(p == p_r, 0.0, np.abs(p - p_r) / p_r)
+    both = both.append_column("relative_difference", pa.array(difference, from_pandas=True))
+    both = both.sort_by([("relative_difference", "descending"), ("cell", "ascending"), ("replicate", "ascending")])
+    listed = both.filter(pc.greater(both["relative_difference"], LISTED))
+    names = ["cell", "replicate", "model", "p_value", "p_value_r", "relative_difference", "loglik", "loglik_r"]
+    summary = [_summary(both.filter(pc.equal(both["model"], model)), model, alpha) for model in models]
+    return Audit(pa.Table.from_pylist(summary, schema=SUMMARY), listed.select(names))
+
+
+SUMMARY = pa.schema(
+    [
+        ("model", pa.string()),
+        ("compared", pa.int64()),
+        ("largest", pa.float64()),
+        ("median", pa.float64()),
+        ("decisions_differ", pa.int64()),
+        ("over_1_percent", pa.int64()),
+        ("failed_fast_only", pa.int64()),
+        ("failed_r_only", pa.int64()),
+    ]
+)
+
+
+def _summary(rows: pa.Table, model: str, alpha: float) -> dict[str, object]:
+    p, p_r = (rows[name].to_numpy() for name in ("p_value", "p_value_r"))
+    compared = ~np.isnan(p) & ~np.isnan(p_r)
+    difference = rows["relative_difference"].to_numpy()[compared]
+    return {
+        "model": model,
+        "compared": int(compared.sum()),
+        "largest": float(difference.max()) if difference.size else None,
+        "median": float(np.median(difference)) if difference.size else None,
+        # A failed fit decides "not significant", so a failure of one engine alone can differ too.
+        "decisions_differ": int(((p < alpha) != (p_r < alpha)).sum()),
+        "over_1_percent": int((difference > LISTED).sum()),
+        "failed_fast_only": int((np.isnan(p) & ~np.isnan(p_r)).sum()),
+        "failed_r_only": int((~np.isnan(p) & np.isnan(p_r)).sum()),
+    }

@@ -1,0 +1,293 @@
+"""A run that was made, or is being made: its fits and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordbridge.errors import InputError
+from ordbridge.power import estimates
+from ordbridge.power.audit import Audit
+from ordbridge.power.audit import audit as audit_of
+from ordbridge.power.grid import Cell, Grid
+from ordbridge.power.models import Model, system_terms
+from ordbridge.power.runner import FAILED
+from ordbridge.power.store import FITS, identity_of, read_fits, read_manifest
+
+__all__ = ["Run", "load"]
+
+COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Return the run of a folder, finished or not.
+
+    Examples
+    --------
+    >>> load("runs/none")
+    Traceback (most recent call last):
+    ...
+    ordbridge.errors.InputError: there is no power run in runs/none: it has no manifest.json
+    """
+    return Run(Path(path), read_manifest(path))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A power run; its tables are read from its folder when they are asked for.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    manifest
+        What was asked, and the versions of everything that ran.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    _temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid."""
+        return Grid.from_dict(self.manifest["grid"])
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The models."""
+        return tuple(Model(**options, name=name) for name, options in self.manifest["models"].items())
+
+    @property
+    def engine(self) -> str:
+        """The engine whose fits count; an audit adds fits of R."""
+        return str(self.manifest["engine"])
+
+    @property
+    def alpha(self) -> float:
+        """The level of significance."""
+        return float(self.manifest["alpha"])
+
+    @property
+    def cells(self) -> pa.Table:
+        """One row a cell: its name and its value on each axis."""
+        return pa.Table.from_pylist([{"cell": cell.label, **_axes(cell)} for cell in self.grid.cells])
+
+    @property
+    def fits(self) -> pa.Table:
+        """One row a (cell, replicate, model, engine): numbers of the tested term, status, message, seconds."""
+        return self._read(FITS.names)
+
+    def power(self, alpha: float | None = None, level: float = 0.95) -> pa.Table:
+        """Return the power of each model in each cell.
+
+        Columns: the cell and its axes, ``model, engine, term, measure`` ("power"; "type-I error" where the tested
+        effect is 0), ``n, n_ok, n_failed, power`` (significant among all; failures are not significant),
+        ``power_if_failures_significant``, ``conf_low, conf_high`` (Clopper–Pearson), ``mc_error`` (Monte Carlo standard
+        error) and ``note``, which speaks up if every fit failed; there is no power then.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance; default: that of the run.
+        level
+            Confidence level of the interval.
+        """
+        alpha = self.alpha if alpha is None else _share("alpha", alpha)
+        rows = []
+        for cell, model, fits in self._groups(["p_value", "status", "message"]):
+            failed = _failed(fits)
+            effect = latent_effect(cell, model)
+            row = self._keys(cell, model) | {"measure": "type-I error" if effect == 0 else "power"}
+            row |= estimates.power(fits["p_value"].to_numpy(), failed, alpha, _share("level", level))
+            row["note"] = f"every fit failed: {_commonest(fits['message'])}" if failed.all() else None
+            rows.append(row)
+        names = ("power", "power_if_failures_significant", "conf_low", "conf_high", "mc_error")
+        extra = [("measure", pa.string()), *COUNTS, *((name, pa.float64()) for name in names), ("note", pa.string())]
+        table = pa.Table.from_pylist(rows, schema=self._schema(extra))
+        audit = self.manifest["audit"]
+        said = {
+            "engine": self.engine,
+            "alpha": f"{alpha:g}",
+            "seed": str(self.manifest["seed"]),
+            "audit": f"{audit:g} of the datasets: {self.audit(alpha)}" if audit else "none",
+        }
+        return table.replace_schema_metadata(said)
+
+    def compare(self, a: str, b: str, alpha: float | None = None, level: float = 0.95) -> pa.Table:
+        """Compare two models on the same datasets: difference of power, its interval, and McNemar's exact test.
+
+        Columns: the cell and its axes, ``model_a, model_b, n, power_a, power_b, difference`` (a − b), ``conf_low,
+        conf_high`` (Agresti & Min), ``only_a, only_b`` (datasets on which only one is significant), ``p_value``,
+        ``n_failed_a, n_failed_b``. A failed fit is not significant.
+        """
+        names = [model.name for model in self.models]
+        for name in (a, b):
+            if name not in names:
+                raise InputError(f"the run has no model {name!r}; it has: {', '.join(names)}")
+        if a == b:
+            raise InputError(f"{a!r} cannot be compared with itself; name two models")
+        alpha = self.alpha if alpha is None else _share("alpha", alpha)
+        found = {(cell, model.name): fits for cell, model, fits in self._groups(["p_value", "status"])}
+        rows = []
+        for cell in self.grid.cells:
+            if (cell, a) not in found or (cell, b) not in found:
+                continue
+            first, second = found[cell, a], found[cell, b]
+            common, i, j = np.intersect1d(first["replicate"], second["replicate"], return_indices=True)
+            if not common.size:
+                continue
+            failed_a, failed_b = _failed(first)[i], _failed(second)[j]
+            hit_a = (first["p_value"].to_numpy()[i] < alpha) & ~failed_a
+            hit_b = (second["p_value"].to_numpy()[j] < alpha) & ~failed_b
+            row = {"cell": cell.label, **_axes(cell), "model_a": a, "model_b": b}
+            row |= {"power_a": float(hit_a.mean()), "power_b": float(hit_b.mean())}
+            row |= estimates.compare(hit_a, hit_b, level)
+            rows.append(row | {"n_failed_a": int(failed_a.sum()), "n_failed_b": int(failed_b.sum())})
+        floats = ("power_a", "power_b", "difference", "conf_low", "conf_high")
+        schema = pa.schema(
+            [
+                *self.cells.schema,
+                ("model_a", pa.string()),
+                ("model_b", pa.string()),
+                ("n", pa.int64()),
+                *((name, pa.float64()) for name in floats),
+                ("only_a", pa.int64()),
+                ("only_b", pa.int64()),
+                ("p_value", pa.float64()),
+                ("n_failed_a", pa.int64()),
+                ("n_failed_b", pa.int64()),
+            ]
+        )
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    def failures(self, warnings: bool = False) -> pa.Table:
+        """Return the failed fits grouped by message, commonest first, each with one example to look into.
+
+        Parameters
+        ----------
+        warnings
+            Whether fits that only warned are listed too.
+        """
+        fits = self._read(["cell", "replicate", "model", "engine", "status", "message"])
+        wanted = (*FAILED, "warning") if warnings else FAILED
+        fits = fits.filter(pc.is_in(fits["status"], pa.array(wanted)))
+        grouped = fits.group_by(["model", "engine", "status", "message"], use_threads=False).aggregate(
+            [("cell", "count"), ("cell", "first"), ("replicate", "first")]
+        )
+        grouped = grouped.rename_columns(
+            ["model", "engine", "status", "message", "n", "example_cell", "example_replicate"]
+        )
+        return grouped.sort_by([("n", "descending"), ("model", "ascending"), ("message", "ascending")])
+
+    def bias(self, level: float = 0.95) -> pa.Table:
+        """Compare estimates with the truth, over the fits that did not fail.
+
+        For ``clm`` and ``clmm`` with the link of the truth the true value is the latent effect, for ``lm`` and ``lmer``
+        the difference of mean ratings that the truth implies (:func:`ordbridge.simulate.implied`); it is null for
+        terms that are no system's. Columns: the cell and its axes, ``model, engine, term, n_ok, truth, mean_estimate,
+        bias, bias_mc_error, coverage`` of the confidence intervals with its own interval ``coverage_low,
+        coverage_high``, ``mean_std_error, sd_estimate`` and ``se_ratio``, the first over the second.
+        """
+        rows = []
+        for cell, model, fits in self._groups(["estimate", "std_error", "df", "status"]):
+            fits = fits.filter(pa.array(~_failed(fits)))
+            numbers = (fits[name].to_numpy() for name in ("estimate", "std_error", "df"))
+            rows.append(self._keys(cell, model) | estimates.bias(*numbers, true_value(cell, model), level))
+        names = ("truth", "mean_estimate", "bias", "bias_mc_error", "coverage", "coverage_low", "coverage_high")
+        names = (*names, "mean_std_error", "sd_estimate", "se_ratio")
+        return pa.Table.from_pylist(
+            rows, schema=self._schema([("n_ok", pa.int64()), *((name, pa.float64()) for name in names)])
+        )
+
+    def audit(self, alpha: float | None = None) -> Audit:
+        """Compare the datasets that went through both engines; see :class:`ordbridge.power.Audit`."""
+        fits = self._read(["cell", "replicate", "model", "engine", "p_value", "loglik"])
+        return audit_of(fits, [m.name for m in self.models], self.alpha if alpha is None else _share("alpha", alpha))
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        """Read columns of all fits in the order of the grid, replicates, models, engines."""
+        table = read_fits(self.path, identity_of(self.manifest), columns)
+        order = {
+            "cell": pa.array([cell.label for cell in self.grid.cells], pa.string()),
+            "model": pa.array([model.name for model in self.models], pa.string()),
+            "engine": pa.array([self.engine, *({"ordinal", "fast"} - {self.engine})], pa.string()),
+        }
+        codes = {name: pc.index_in(table[name], value_set=values).to_numpy() for name, values in order.items()}
+        rows = np.lexsort((codes["engine"], codes["model"], table["replicate"].to_numpy(), codes["cell"]))
+        return table.take(pa.array(rows)).select(columns).combine_chunks()
+
+    def _groups(self, columns: list[str]) -> Iterator[tuple[Cell, Model, pa.Table]]:
+        """Go through the fits of each cell and model by the run's own engine, replicates in order."""
+        fits = self._read(["cell", "replicate", "model", "engine", *columns])
+        fits = fits.filter(pc.equal(fits["engine"], self.engine))
+        labels, names = fits["cell"].to_numpy(zero_copy_only=False), fits["model"].to_numpy(zero_copy_only=False)
+        for cell in self.grid.cells:
+            mine = labels == cell.label
+            for model in self.models:
+                rows = np.flatnonzero(mine & (names == model.name))
+                if rows.size:
+                    yield cell, model, fits.take(pa.array(rows))
+
+    def _keys(self, cell: Cell, model: Model) -> dict[str, Any]:
+        effect = latent_effect(cell, model)
+        axes = _axes(cell) | ({"effect": effect} if "effect" in dict(cell.axes) else {})
+        return {"cell": cell.label, **axes, "model": model.name, "engine": self.engine, "term": model.term}
+
+    def _schema(self, extra: list[tuple[str, pa.DataType]]) -> pa.Schema:
+        cells = self.cells.schema
+        if "effect" in cells.names:
+            cells = cells.set(cells.get_field_index("effect"), pa.field("effect", pa.float64()))
+        return pa.schema([*cells, *((name, pa.string()) for name in ("model", "engine", "term")), *extra])
+
+
+def latent_effect(cell: Cell, model: Model) -> float | None:
+    """Return the true latent effect behind the tested term; None if the term is no system's."""
+    found = system_terms(cell).get(model.term)
+    return None if found is None else cell.truth.effects[found[0]] / found[1]
+
+
+def true_value(cell: Cell, model: Model) -> float | None:
+    """Return what the tested coefficient estimates in truth: a latent effect, or a difference of mean ratings."""
+    found = system_terms(cell).get(model.term)
+    if found is None:
+        return None
+    if model.ordinal:
+        return latent_effect(cell, model) if model.link == cell.truth.link else None
+    return _mean_difference(json.dumps(cell.truth.to_dict()), found[0]) / found[1]
+
+
+def _mean_difference(truth: str, system: int) -> float:
+    from ordbridge.simulate import Truth, implied
+
+    differences = implied(Truth.from_dict(json.loads(truth))).differences.to_pylist()
+    return next(d["difference"] for d in differences if d["reference"] == 0 and d["system"] == system + 1)
+
+
+def _axes(cell: Cell) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in cell.axes}
+
+
+def _failed(fits: pa.Table) -> np.ndarray:
+    return pc.is_in(fits["status"], pa.array(FAILED)).to_numpy()
+
+
+def _commonest(messages: pa.ChunkedArray) -> str:
+    counts = pc.value_counts(messages).to_pylist()
+    return max(counts, key=lambda c: c["counts"])["values"] or "no message"
+
+
+def _share(name: str, value: Any) -> float:
+    if not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise InputError(f"{name}={value!r} must be a number between 0 and 1")
+    return float(value)
