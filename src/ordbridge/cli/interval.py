@@ -81,13 +81,13 @@ def _student(args: argparse.Namespace) -> int:
     relative = "" if interval.relative_margin is None else f" ({interval.relative_margin:.2%} of the mean)"
     show.line(
         f"mean {interval.mean:.2f}, standard deviation {interval.sd:.4f}, margin {interval.margin:.2f}{relative}, "
-        f"t = {interval.t:.4f} with {interval.df} degrees of freedom, {_clamped(interval.scale)}"
+        f"t = {interval.t:.4f} (df = {interval.df}), {_clamped(interval.scale)}"
     )
     if interval.agreement:
         show.line("agreement of the two scores: {:.1%} of the first, {:.1%} of the second".format(*interval.agreement))
     if interval.verdict:
         show.line(f"verdict at {interval.threshold:g}: {interval.verdict}")
-    show.table(margins(args.scores, args.level), title="Margin with more raters, if they differ as much")
+    show.table(margins(args.scores, args.level), title="Margin with more raters")
     if args.margin is not None:
         needed = raters_needed(args.scores, args.margin, args.level)
         show.line(f"a margin of {args.margin:g} needs {needed} raters")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ordbridge.errors import InputError
-from ordbridge.reliability.bootstrap import each_pair, estimate, mean_defined
+from ordbridge.reliability.bootstrap import each_pair, estimate, margin, mean_defined
 from ordbridge.reliability.ratings import GAP, Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
@@ -292,7 +292,8 @@ def gwet_ac(
         ratings,
         statistic,
         name=name,
-        definition=f"Gwet (2008, 2014), {'unweighted' if weights is None else weights + ' weights'}, {q} categories",
+        definition=f"Gwet (2008, 2014), {'unweighted' if weights is None else weights + ' weights'}, "
+        "over all categories of the scale or, where it is not given, those used",
         undefined=NO_COMMON_ITEMS,
         draws=draws,
         seed=seed,
@@ -372,10 +373,10 @@ def _observed_and_expected(
     a: np.ndarray, b: np.ndarray, counts: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Cohen's observed and expected agreement of two raters, for every line of counts."""
-    one_hot = np.eye(len(weights))
     n = counts.sum(axis=1)
-    share_a, share_b = counts @ one_hot[a] / n[:, None], counts @ one_hot[b] / n[:, None]
-    return counts @ weights[a, b] / n, ((share_a @ weights) * share_b).sum(axis=1)
+    share_a, share_b = margin(a, counts) / n[:, None], margin(b, counts) / n[:, None]
+    between_used = weights[np.ix_(np.unique(a), np.unique(b))]
+    return counts @ weights[a, b] / n, ((share_a @ between_used) * share_b).sum(axis=1)
 
 
 def _beyond_chance(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:

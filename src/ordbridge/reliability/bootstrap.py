@@ -18,7 +18,7 @@ from ordbridge.errors import InputError
 from ordbridge.reliability.ratings import GAP, Ratings
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["each_pair", "estimate", "mean_defined", "pairs_of_raters", "resample"]
+__all__ = ["each_pair", "estimate", "margin", "mean_defined", "pairs_of_raters", "resample"]
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 PairStatistic = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -121,6 +121,13 @@ def mean_defined(values: np.ndarray) -> np.ndarray:
     """Return the mean of each line over the columns that have a value, NaN where none has."""
     defined = np.isfinite(values)
     return np.where(defined, values, 0.0).sum(axis=1) / defined.sum(axis=1)
+
+
+def margin(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return lines × used categories: how often each category occurs, in the categories' order."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    return np.add.reduceat(counts[:, order], starts, axis=1)
 
 
 def _values(statistic: Statistic, patterns: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, int | None]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ordbridge.errors import InputError
-from ordbridge.reliability.bootstrap import PairStatistic, each_pair, estimate
+from ordbridge.reliability.bootstrap import PairStatistic, each_pair, estimate, margin
 from ordbridge.reliability.ratings import GAP, Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
@@ -191,7 +191,7 @@ def kendall_w(
         ties = np.zeros(len(counts))
         for j in range(m):
             ranks += _mean_ranks(codes[:, j], counts)
-            groups = _margin(codes[:, j], counts)
+            groups = margin(codes[:, j], counts)
             ties += (groups**3 - groups).sum(axis=1)
         spread = (counts * (ranks - m * n / 2) ** 2).sum(axis=1)  # mean ranks run from 0 here, so their mean is n/2
         return 12 * spread / (m**2 * (n**3 - n) - m * ties)
@@ -285,7 +285,7 @@ def gamma_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarra
 def _tau_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
     a, b, cells = _cross_table(a, b, counts)
     concordant, discordant = _concordance(a, b, cells)
-    untied_a, untied_b = (cells.sum(axis=1) ** 2 - (_margin(side, cells) ** 2).sum(axis=1) for side in (a, b))
+    untied_a, untied_b = (cells.sum(axis=1) ** 2 - (margin(side, cells) ** 2).sum(axis=1) for side in (a, b))
     return (concordant - discordant) / np.sqrt(untied_a / 2 * untied_b / 2)
 
 
@@ -347,16 +347,9 @@ def _weighted_correlation(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> n
     return np.where(varied, product / np.sqrt(np.where(varied, square_x * square_y, 1)), np.nan)
 
 
-def _margin(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return lines × used categories: how often each category occurs, in the categories' order."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    return np.add.reduceat(counts[:, order], starts, axis=1)
-
-
 def _mean_ranks(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return lines × points: each point's mean rank, counted from 0, when points occur as often as counts says."""
-    groups = _margin(codes, counts)
+    groups = margin(codes, counts)
     return (np.cumsum(groups, axis=1) - groups / 2)[:, np.unique(codes, return_inverse=True)[1]]
 
 
@@ -364,7 +357,7 @@ def _cross_table(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> tuple[np.n
     """Return the filled cells of the cross table: row, column, and lines × cells of counts."""
     cell = a * (b.max() + 1) + b
     first = np.unique(cell, return_index=True)[1]
-    return a[first], b[first], _margin(cell, counts)
+    return a[first], b[first], margin(cell, counts)
 
 
 def _concordance(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
