@@ -206,9 +206,8 @@ def _inverse(H: np.ndarray) -> np.ndarray:
 
 
 def _doubtful(found: Minimum, n_mean: int, layout: Layout) -> bool:
-    """Whether a start should be repeated: no convergence, or an intercept's standard deviation at zero."""
-    entries = found.x[n_mean:]
-    return not found.converged or bool((np.abs(entries[layout.diagonal]) < SMALL_SD).any())
+    """Whether other starts should be tried: no convergence, or a term's first standard deviation at zero."""
+    return not found.converged or bool((np.abs(found.x[n_mean:][layout.first]) < SMALL_SD).any())
 
 
 def _fold(objective: _Objective, best: Minimum, n_mean: int, layout: Layout) -> None:

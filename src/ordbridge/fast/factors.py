@@ -50,6 +50,12 @@ class Layout:
         return self.row == self.column
 
     @cached_property
+    def first(self) -> np.ndarray:
+        """Which entries are the first of a term: the standard deviation of its intercept, if it has one."""
+        corners = {(f, sum(sizes[:k])) for f, sizes in enumerate(self.blocks) for k in range(len(sizes))}
+        return self.diagonal & np.array([(f, a) in corners for f, a in zip(self.factor, self.row, strict=True)])
+
+    @cached_property
     def has_correlations(self) -> bool:
         """Whether there is any entry off the diagonals."""
         return not self.diagonal.all()

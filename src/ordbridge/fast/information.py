@@ -17,7 +17,7 @@ from numba import njit
 from ordbridge.fast.blocks import solve
 from ordbridge.fast.laplace import D, L_LO, L_UP, R_LO, R_UP, R
 
-__all__ = ["information"]
+__all__ = ["add_variance_part", "information"]
 
 _jit = njit(cache=True, nogil=True)
 
@@ -26,12 +26,14 @@ _jit = njit(cache=True, nogil=True)
 def information(model, state):  # type: ignore[no-untyped-def]
     """Return the approximate Hessian at the last evaluation, for parameters in the order of :class:`Model`."""
     n_alpha, n_beta = model.jacobian.shape[1], model.X.shape[1]
-    total = n_alpha + n_beta + model.factor.size
-    out = np.zeros((total, total))
+    mean = n_alpha + n_beta
+    out = np.zeros((mean + model.factor.size, mean + model.factor.size))
     _mean_part(model, state, out)
-    at = n_alpha + n_beta
-    add_variance_part(model, state.L1, state.factors.N11, 0, at, out)
-    add_variance_part(model, state.L2, state.factors.N22, 1, at, out)
+    traces = np.zeros(model.factor.size)
+    entries = np.zeros((model.factor.size, model.factor.size))
+    add_variance_part(model.factor, model.row, model.column, 0, state.L1, state.factors.N11, entries, traces)
+    add_variance_part(model.factor, model.row, model.column, 1, state.L2, state.factors.N22, entries, traces)
+    out[mean:, mean:] = entries
     return out
 
 
@@ -96,26 +98,24 @@ def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def add_variance_part(model, L, N, factor, at, out):  # type: ignore[no-untyped-def]
-    """Add the expected information about the free entries of one factor's L."""
+def add_variance_part(factor, row, column, which, L, N, out, traces):  # type: ignore[no-untyped-def]
+    """Add the expected information about the free entries of one factor's L to ``out``, and tr(P_g dS_a) to ``traces``."""
     q = L.shape[0]
     if q == 0:
         return
     inverse = np.linalg.inv(L)
-    P = np.empty_like(N)
-    for g in range(N.shape[0]):
-        P[g] = np.dot(np.dot(inverse.T, np.eye(q) - N[g]), inverse)
-    free = np.flatnonzero(model.factor == factor)
+    free = np.flatnonzero(factor == which)
     dS = np.zeros((free.size, q, q))
     for k in range(free.size):
-        row, column = model.row[free[k]], model.column[free[k]]
         for b in range(q):
-            dS[k, row, b] += L[b, column]
-            dS[k, b, row] += L[b, column]
+            dS[k, row[free[k]], b] += L[b, column[free[k]]]
+            dS[k, b, row[free[k]]] += L[b, column[free[k]]]
     PdS = np.empty((free.size, q, q))
     for g in range(N.shape[0]):
+        P = np.dot(np.dot(inverse.T, np.eye(q) - N[g]), inverse)
         for k in range(free.size):
-            PdS[k] = np.dot(P[g], dS[k])
+            PdS[k] = np.dot(P, dS[k])
+            traces[free[k]] += np.trace(PdS[k])
         for j in range(free.size):
             for k in range(free.size):
-                out[at + free[j], at + free[k]] += 0.5 * np.sum(PdS[j] * PdS[k].T)
+                out[free[j], free[k]] += 0.5 * np.sum(PdS[j] * PdS[k].T)
