@@ -17,7 +17,8 @@ captured <- function(expr, timeout = Inf) {
   error <- ""
   started <- proc.time()[["elapsed"]]
   if (is.finite(timeout)) setTimeLimit(elapsed = timeout, transient = TRUE)
-  on.exit(setTimeLimit())
+  quiet <- options(show.error.messages = FALSE)  # of try() inside packages
+  on.exit({ setTimeLimit(); options(quiet) })
   value <- tryCatch(
     withCallingHandlers(expr, warning = note("warning"), message = note("message")),
     ordbridge_refusal = function(e) { status <<- "refused"; error <<- conditionMessage(e); NULL },

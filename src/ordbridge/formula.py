@@ -14,13 +14,27 @@ Grammar (precedence as in R: ``^``, unary minus, ``:``, ``* /``, ``+ -``)::
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from ordbridge.errors import FormulaError
 
-__all__ = ["Bar", "Binary", "Call", "Formula", "Name", "Node", "Number", "Paren", "Unary", "parse", "quote"]
+__all__ = [
+    "Bar",
+    "Binary",
+    "Call",
+    "Formula",
+    "Name",
+    "Node",
+    "Number",
+    "Paren",
+    "Unary",
+    "parse",
+    "quote",
+    "renamed",
+    "written",
+]
 
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 RESERVED = re.compile(
@@ -128,7 +142,7 @@ class Bar:
 
     def __str__(self) -> str:
         """Return the term as lme4 and ordinal read it."""
-        return f"({_sum(self.summands)} {'|' if self.correlated else '||'} {self.group})"
+        return f"({written(self.summands)} {'|' if self.correlated else '||'} {self.group})"
 
 
 @dataclass(frozen=True)
@@ -141,7 +155,7 @@ class Formula:
 
     def __str__(self) -> str:
         """Return the formula as R reads it."""
-        parts = [_sum(self.fixed)] if self.fixed else []
+        parts = [written(self.fixed)] if self.fixed else []
         return f"{self.response} ~ {' + '.join(parts + [str(bar) for bar in self.random])}"
 
     @property
@@ -177,6 +191,36 @@ def names(node: Node) -> Iterator[str]:
         case Binary(_, left, right):
             yield from names(left)
             yield from names(right)
+
+
+def renamed(formula: Formula, new: Mapping[str, str]) -> Formula:
+    """Return the formula with other names for some columns.
+
+    Examples
+    --------
+    >>> str(renamed(parse("y ~ a + (1 | g)"), {"a": "x"}))
+    'y ~ x + (1 | g)'
+    """
+
+    def rename(node: Node) -> Node:
+        match node:
+            case Name(name):
+                return Name(new.get(name, name))
+            case Call(function, arguments):
+                return Call(function, tuple(rename(argument) for argument in arguments))
+            case Unary(operator, operand):
+                return Unary(operator, rename(operand))
+            case Binary(operator, left, right):
+                return Binary(operator, rename(left), rename(right))
+            case Paren(inner):
+                return Paren(rename(inner))
+        return node
+
+    def summands(parts: tuple[Summand, ...]) -> tuple[Summand, ...]:
+        return tuple(Summand(sign, rename(term)) for sign, term in parts)
+
+    bars = tuple(Bar(summands(bar.summands), rename(bar.group), bar.correlated) for bar in formula.random)
+    return Formula(rename(formula.response), summands(formula.fixed), bars)
 
 
 def quote(name: str) -> str:
@@ -227,7 +271,8 @@ def parse(text: str, columns: Collection[str] | None = None) -> Formula:
     return _Parser(text, columns).formula()
 
 
-def _sum(summands: tuple[Summand, ...]) -> str:
+def written(summands: tuple[Summand, ...]) -> str:
+    """Return a sum of terms as R reads it."""
     text = ""
     for sign, term in summands:
         lead = f" {sign} " if text else ("-" if sign == "-" else "")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ordbridge import bridge
 from ordbridge.errors import FitError, FitTimeout
-from ordbridge.formula import Bar, Binary, Node, Number, Summand, _sum
+from ordbridge.formula import Bar, Binary, Node, Number, Summand, renamed, written
 from ordbridge.models.columns import Column
 from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, RandomTerm
 
@@ -79,6 +81,7 @@ def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Colum
 def contrasts(problem: Problem, estimates: Estimates, factor: str, adjust: str, level: float) -> dict[str, Any]:
     """Return all pairwise differences between the levels of a factor, from emmeans."""
     bridge.require("emmeans")
+    problem, factor = _without_backticks(problem, factor)
     common = {"factor": factor, "columns": _columns(problem.columns), "adjust": adjust, "level": float(level)}
     if problem.model == "lmer":
         bridge.require("lmerTest", "pbkrtest")
@@ -137,8 +140,16 @@ def _nested(group: Node) -> list[Node]:
 
 
 def _same_group(a: str, b: str) -> bool:
-    """Tell whether two grouping factors are the same, whatever the order in which an interaction is written."""
-    return sorted(part.strip("`") for part in a.split(":")) == sorted(part.strip("`") for part in b.split(":"))
+    """Tell whether two grouping factors are the same, whatever their quoting and the order of an interaction."""
+    first, second = (re.sub(r"[`\\]", "", text).split(":") for text in (a, b))
+    return sorted(first) == sorted(second)
+
+
+def _without_backticks(problem: Problem, factor: str) -> tuple[Problem, str]:
+    """Rename the columns that have a backtick in their name, which emmeans cannot read."""
+    new = {name: f"column.{i}" for i, name in enumerate(problem.columns) if "`" in name}
+    columns = {new.get(name, name): column for name, column in problem.columns.items()}
+    return replace(problem, formula=renamed(problem.formula, new), columns=columns), new.get(factor, factor)
 
 
 def _ask(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,18 +178,18 @@ def _variables(problem: Problem) -> str:
     """Write the formula with every bar replaced by a plus: all the variables a complete row needs."""
     parts = [_fixed(problem)]
     for bar in problem.formula.random:
-        parts += [_sum(bar.summands), str(bar.group)]
+        parts += [written(bar.summands), str(bar.group)]
     return f"{problem.formula.response} ~ {' + '.join(parts)}"
 
 
 def _fixed(problem: Problem) -> str:
     """Write the fixed part; the thresholds of an ordinal model stand for its intercept, which cannot be left out."""
-    text = _sum(problem.formula.fixed) or "1"
+    text = written(problem.formula.fixed) or "1"
     return f"{text} + 1" if problem.ordinal else text
 
 
 def _bars(problem: Problem) -> list[dict[str, str]]:
-    return [{"terms": _sum(bar.summands), "group": str(bar.group)} for bar in expand_bars(problem.formula.random)]
+    return [{"terms": written(bar.summands), "group": str(bar.group)} for bar in expand_bars(problem.formula.random)]
 
 
 def _start(problem: Problem) -> Any:
