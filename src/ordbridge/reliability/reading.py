@@ -56,8 +56,7 @@ def joint_reading(kappa: Coefficient, gamma: Coefficient | None, sorted_within_i
 
 
 _VERDICTS = {
-    (True, True): "High agreement and high correlation: the raters mean the same by the scale, "
-    "and their ratings can be used as they are",
+    (True, True): "High agreement and high correlation: the raters use the scale alike and order the items alike",
     (False, True): "Low agreement but high correlation: the raters are consistent, but use the scale differently; "
     "comparisons of items can be trusted more than the absolute ratings, and a rater's own level has to be modelled",
     (False, False): "Low agreement and low correlation: the raters do not see the same thing in the items; look for "
