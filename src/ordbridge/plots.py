@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ordbridge.power import Run
     from ordbridge.simulate import Truth
 
-__all__ = ["implied_difference", "scale_views"]
+__all__ = ["implied_difference", "power_curves", "scale_views"]
 
 INK, GREY, BLUE, ORANGE = "#222222", "#9a9a9a", "#2166ac", "#d6604d"
 
@@ -104,10 +105,10 @@ def _cut_normal(panel: Axes, shares: np.ndarray, labels: list[str], shades: list
 def implied_difference(truth: Truth) -> Figure:
     """Show why a latent effect of 0 can be a difference of mean ratings other than 0.
 
-    Left the distribution of latent quality under both systems at effect 0, with the (mean) thresholds: with
-    treatment-coded slopes the second system spreads wider, and more of it leaves the scale on the side where the
-    thresholds lie closer to the middle. Right the difference of mean ratings against the latent effect, for both
-    codings of the slopes.
+    Left the distribution of latent quality under both systems at effect 0, with the (mean) thresholds. With
+    treatment-coded slopes the second system spreads wider: it crosses more thresholds downwards below the centre, and
+    more upwards above it, and if the thresholds are not symmetric the two do not cancel. Right the difference of mean
+    ratings against the latent effect, for both codings of the slopes.
 
     Parameters
     ----------
@@ -230,3 +231,116 @@ def _title(panel: Axes, title: str, subtitle: str) -> None:
     panel.set_title(f"{title}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
     panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color="#555555", va="bottom")
     panel.spines[["top", "right"]].set_visible(False)
+
+
+PAPER_COLOURS = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D55E00", "#CC79A7")
+PAPER_NAMES = {
+    "extra-low": "Extreme Low Variance",
+    "low": "Low Variance",
+    "representative": "General",
+    "high": "High Variance",
+    "extra-high": "Extreme High Variance",
+}
+LINES = {"clmm": "-", "lmer": "--", "clm": "-.", "lm": ":"}
+
+
+def power_curves(run: Run) -> Figure:
+    """Draw power over the effect: a row a variance setting, a column a number of ratings, a colour a number of items.
+
+    Colours, line types and reading order are those of the paper's figures: black, orange and blue for more and more
+    items, linear models dashed, ordinal ones solid (fixed-effects models dotted). Bands are exact 95 % intervals, the
+    dotted level is alpha. Below stands what was run, with which engine, and how it was audited.
+
+    Parameters
+    ----------
+    run
+        A run of :func:`ordbridge.power.run`, finished or not.
+
+    References
+    ----------
+    Howcroft & Rieser (2021), Figures 2 and 3.
+    """
+    table = run.power()
+    if not table.num_rows or "effect" not in table.column_names:
+        raise InputError("there is nothing to draw: the run has no fits yet, or its grid has no axis 'effect'")
+    rows = table.to_pylist()
+    facets = [[*dict.fromkeys(row.get(axis) for row in rows)] for axis in ("variance", "ratings_per_text")]
+    items = [*dict.fromkeys(row.get("items") for row in rows)]
+    models = [*dict.fromkeys(row["model"] for row in rows)]
+    styles = {model.name: style for model, style in zip(run.models, _line_styles(run), strict=True)}
+    figure = _figure(1.6 + 2.6 * len(facets[1]), 1.5 + 1.9 * len(facets[0]))
+    panels = figure.subplots(len(facets[0]), len(facets[1]), sharex=True, sharey=True, squeeze=False)
+    for i, variance in enumerate(facets[0]):
+        for j, ratings in enumerate(facets[1]):
+            here = [r for r in rows if r.get("variance") == variance and r.get("ratings_per_text") == ratings]
+            for colour, item in zip(_cycle(PAPER_COLOURS, len(items)), items, strict=True):
+                for model in models:
+                    curve = [r for r in here if r.get("items") == item and r["model"] == model]
+                    _power_curve(panels[i, j], curve, colour, styles[model])
+            panels[i, j].axhline(run.alpha, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
+            panels[i, j].set_ylim(-0.02, 1.02)
+            panels[i, j].grid(color="#eeeeee", linewidth=0.6)
+            if i == 0 and ratings is not None:
+                panels[i, j].set_title(f"# Ratings / Text: {ratings}", fontsize=9)
+            if j == len(facets[1]) - 1 and variance is not None:
+                panels[i, j].annotate(
+                    PAPER_NAMES.get(variance, variance), (1.03, 0.5), xycoords="axes fraction", rotation=270,
+                    ha="left", va="center", fontsize=9,
+                )  # fmt: skip
+    figure.supxlabel("Difference in means (in latent variable space)", fontsize=9)
+    figure.supylabel("Power (effect 0: type-I error)", fontsize=9)
+    _power_legend(figure, items, models, styles)
+    caption = _power_caption(run, table)
+    room = 0.16 * (1 + caption.count("\n")) / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
+    figure.text(0.01, 0.005, caption, fontsize=6.5, color="#555555", va="bottom")
+    return figure
+
+
+def _power_curve(axes: Axes, curve: list[dict[str, Any]], colour: str, style: Any) -> None:
+    curve = sorted((r for r in curve if r["power"] is not None and r["effect"] is not None), key=lambda r: r["effect"])
+    if not curve:
+        return
+    effect, power, low, high = ([r[name] for r in curve] for name in ("effect", "power", "conf_low", "conf_high"))
+    axes.fill_between(effect, low, high, color=colour, alpha=0.08, linewidth=0)
+    axes.plot(effect, power, color=colour, linestyle=style, linewidth=1.2)
+    axes.plot(effect, power, "o", color=colour, alpha=0.25, markersize=3.5, markeredgewidth=0)
+
+
+def _line_styles(run: Run) -> list[Any]:
+    """Return a line type a model: by its kind, and for a second model of one kind dashes of another length."""
+    seen: dict[str, int] = {}
+    styles: list[Any] = []
+    for model in run.models:
+        again = seen[model.kind] = seen.get(model.kind, -1) + 1
+        styles.append((0, (5 + 3 * again, 2, 1, 2)) if again else LINES[model.kind])
+    return styles
+
+
+def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: dict[str, Any]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if items != [None]:
+        colours = zip(_cycle(PAPER_COLOURS, len(items)), items, strict=True)
+        handles = [Line2D([], [], color=colour, label=f"{item} items") for colour, item in colours]
+    handles += [Line2D([], [], color="#555555", linestyle=styles[model], label=model) for model in models]
+    columns = min(len(handles), 5)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False, handlelength=3)
+
+
+def _power_caption(run: Run, table: pa.Table) -> str:
+    said = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    datasets = [*dict.fromkeys(table["n"].to_pylist())]
+    count = f"{datasets[0]}" if len(datasets) == 1 else f"{min(datasets)}–{max(datasets)}"
+    failed = sum(table["n_failed"].to_pylist())
+    lines = [f"{count} datasets a point, {failed} failed fits, alpha {said['alpha']}, engine {said['engine']}"]
+    if said["audit"] != "none":
+        lines.append(f"Audit of {said['audit']}")
+    elif run.engine == "fast":
+        lines[0] += ", not audited"
+    return "\n".join(lines)
+
+
+def _cycle(colours: tuple[str, ...], number: int) -> list[str]:
+    return [colours[i % len(colours)] for i in range(number)]

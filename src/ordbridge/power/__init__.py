@@ -1,4 +1,4 @@
-"""Power studies: a grid of simulated studies, fitted in parallel, stored as they come, and read off with uncertainty."""
+"""Power studies: a grid of simulated studies, fitted in parallel, stored as they come, read off with intervals."""
 
 from ordbridge.power.api import run
 from ordbridge.power.audit import Audit
@@ -6,5 +6,6 @@ from ordbridge.power.grid import Cell, Grid
 from ordbridge.power.models import Model
 from ordbridge.power.progress import Progress
 from ordbridge.power.result import Run, load
+from ordbridge.power.study import Study, read_study
 
-__all__ = ["Audit", "Cell", "Grid", "Model", "Progress", "Run", "load", "run"]
+__all__ = ["Audit", "Cell", "Grid", "Model", "Progress", "Run", "Study", "load", "read_study", "run"]

@@ -31,6 +31,7 @@ class Audit:
     cases: pa.Table
 
     def __str__(self) -> str:
+        """Say it in a sentence."""
         rows = self.summary.to_pylist()
         compared = sum(row["compared"] for row in rows)
         if not compared:

@@ -10,7 +10,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bias", "clopper_pearson", "compare", "power"]
+__all__ = ["BIAS", "bias", "clopper_pearson", "compare", "power"]
+
+
+BIAS = (
+    "truth",
+    "mean_estimate",
+    "bias",
+    "bias_mc_error",
+    "coverage",
+    "coverage_low",
+    "coverage_high",
+    "mean_std_error",
+    "sd_estimate",
+    "se_ratio",
+)
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -105,9 +119,7 @@ def bias(
     from scipy.stats import norm, t
 
     n = len(estimate)
-    names = ("mean_estimate", "bias", "bias_mc_error", "coverage", "coverage_low", "coverage_high")
-    names = (*names, "mean_std_error", "sd_estimate", "se_ratio")
-    row: dict[str, Any] = {"n_ok": n, "truth": truth} | dict.fromkeys(names)
+    row: dict[str, Any] = {"n_ok": n} | dict.fromkeys(BIAS) | {"truth": truth}
     if not n:
         return row
     mean_se = float(std_error.mean())

@@ -103,6 +103,7 @@ class Grid:
             raise InputError("the grid has a cell twice; give every value of an axis once")
 
     def __repr__(self) -> str:
+        """Name the axes."""
         return f"<Grid of {len(self.cells)} cells: {', '.join(f'{k} {list(v)}' for k, v in self.axes.items())}>"
 
     @cached_property
@@ -122,7 +123,7 @@ class Grid:
     def from_dict(cls, values: Mapping[str, Any]) -> Grid:
         """Build a grid from what :meth:`to_dict` returns."""
         truths = {name: Truth.from_dict(truth) for name, truth in values["truths"].items()}
-        return cls(truth=truths[""] if "" in truths else truths, design=values["design"], **values["axes"])
+        return cls(truth=truths.get("", truths), design=values["design"], **values["axes"])
 
     def _cell(self, values: dict[str, Any]) -> Cell:
         truth = self.truths[values.get("variance", "")]

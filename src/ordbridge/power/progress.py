@@ -29,6 +29,7 @@ class Progress:
     """Errors, timeouts and crashes so far, also those of earlier starts."""
 
     def __str__(self) -> str:
+        """Write one line."""
         parts = [f"{self.done} of {self.total} fits"]
         if self.rate:
             parts.append(f"{self.rate:.3g} a second")

@@ -202,13 +202,11 @@ class Run:
         rows = []
         for cell, model, fits in self._groups(["estimate", "std_error", "df", "status"]):
             fits = fits.filter(pa.array(~_failed(fits)))
-            numbers = (fits[name].to_numpy() for name in ("estimate", "std_error", "df"))
-            rows.append(self._keys(cell, model) | estimates.bias(*numbers, true_value(cell, model), level))
-        names = ("truth", "mean_estimate", "bias", "bias_mc_error", "coverage", "coverage_low", "coverage_high")
-        names = (*names, "mean_std_error", "sd_estimate", "se_ratio")
-        return pa.Table.from_pylist(
-            rows, schema=self._schema([("n_ok", pa.int64()), *((name, pa.float64()) for name in names)])
-        )
+            estimate, std_error, df = (fits[name].to_numpy() for name in ("estimate", "std_error", "df"))
+            found = estimates.bias(estimate, std_error, df, true_value(cell, model), level)
+            rows.append(self._keys(cell, model) | found)
+        floats = [(name, pa.float64()) for name in estimates.BIAS]
+        return pa.Table.from_pylist(rows, schema=self._schema([("n_ok", pa.int64()), *floats]))
 
     def audit(self, alpha: float | None = None) -> Audit:
         """Compare the datasets that went through both engines; see :class:`ordbridge.power.Audit`."""

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -129,7 +129,7 @@ def _take(answer: Answer, batch: Batch, queue: Queue, store: Store, tally: _Tall
 
 
 def _abandoned(running: dict[Future, Batch], queue: Queue, store: Store, tally: _Tally) -> Iterator[Batch]:
-    """A dead process takes all of loky's with it: keep what is finished, and return what is not."""
+    """Keep what else is finished and return what is not: a dead process takes all of loky's with it."""
     for future, batch in list(running.items()):
         if not future.done() and not future.cancel():
             wait([future], timeout=TICK)
@@ -219,7 +219,7 @@ class _Tally:
     plan: Plan
     stored: dict[Cell, dict[tuple[str, str], np.ndarray]]
     tell: Callable[[Progress], object]
-    started: float = field(default_factory=time.monotonic)
+    started: float | None = None
     told: float = float("-inf")
 
     def __post_init__(self) -> None:
@@ -234,11 +234,13 @@ class _Tally:
 
     def count(self, rows: pa.Table) -> None:
         self.done += rows.num_rows
+        if self.started is None:  # the rate is that of workers at work, without the start of their R
+            self.started, self.before = time.monotonic(), self.done
         self.failures += pc.sum(pc.is_in(rows["status"], pa.array(FAILED))).as_py() or 0
 
     def report(self, seconds_left: float | None, force: bool = False) -> None:
         now = time.monotonic()
         if force or now - self.told >= TICK:
             self.told = now
-            rate = (self.done - self.before) / max(now - self.started, 1e-9)
+            rate = 0.0 if self.started is None else (self.done - self.before) / max(now - self.started, 1e-9)
             self.tell(Progress(self.done, self.total, rate, seconds_left, self.failures))

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -76,7 +76,8 @@ def fit_batch(batch: Batch) -> Answer:
         _warm(engine, kind)
     started = time.perf_counter()
     bench = _bench(batch.cell, batch.timeout)
-    rows, versions = [], {}
+    rows: list[tuple[Any, ...]] = []
+    versions: dict[str, str] = {}
     replicate, rating = -1, np.empty(0)
     for fit in batch.fits:
         if fit.replicate != replicate:
@@ -117,7 +118,7 @@ class _Bench:
         return replace(problem, columns={**problem.columns, "rating": _response(model, rating)})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _warm(engine: str, kind: str) -> None:
     """Start R and load its packages before the clock starts, so that no fit is charged for it."""
     if engine == "ordinal":

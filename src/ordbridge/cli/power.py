@@ -1,0 +1,185 @@
+"""``ordbridge power``: simulate a grid of studies, fit the models, show the power; stop and go on at any time."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ordbridge.cli import show
+from ordbridge.errors import InputError
+
+if TYPE_CHECKING:
+    from ordbridge.power import Progress, Run
+    from ordbridge.power.study import Study
+
+__all__ = ["add"]
+
+PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
+AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
+OPTIONS = ("sims", "seed", "alpha", "term", "engine", "audit", "timeout", "jobs", "store", "backend", "scheduler")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("power", help="simulate studies and count how often the difference is found")
+    parser.add_argument("study", nargs="?", metavar="FILE", help="a study file, .toml; options go before what it says")
+    parser.add_argument("--init", metavar="FILE", help="write a commented study file and stop")
+    parser.add_argument("--preset", choices=["howcroft2021"], help="settings and design of a paper")
+    parser.add_argument("--variance", nargs="+", metavar="NAME", help="settings: low, representative, high, …")
+    parser.add_argument("--items", nargs="+", type=int, metavar="N")
+    parser.add_argument("--ratings", nargs="+", type=int, metavar="N", dest="ratings_per_text", help="ratings a text")
+    parser.add_argument("--effects", nargs="+", type=float, metavar="X", dest="effect", help="latent; 0: type-I error")
+    parser.add_argument("--variant", nargs="+", choices=["corrected", "published"])
+    parser.add_argument("--slope-coding", nargs="+", choices=["treatment", "centred"])
+    parser.add_argument(
+        "--texts-per-participant", nargs="+", type=int, metavar="N", help="uses a counterbalanced design"
+    )
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lm clm lmer clmm; default: lmer clmm")
+    parser.add_argument("--term", help="the tested coefficient, with more than two systems")
+    parser.add_argument("--sims", type=int, metavar="N", help="datasets a cell; default: 100")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
+    parser.add_argument("--alpha", type=float, help="level of significance; default: 0.05")
+    parser.add_argument("--engine", choices=["ordinal", "fast"], help="default: ordinal, which is R")
+    parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that go through R as well")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one fit")
+    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes, -1 for all cores; default: 1")
+    parser.add_argument("--store", metavar="FOLDER", help="where results are kept; default: a folder under runs/")
+    parser.add_argument("--backend", choices=["loky", "dask"], help="default: loky")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://…; implies --backend dask")
+    parser.add_argument("--out", metavar="FILE", help="write the power table to .csv or .parquet")
+    parser.add_argument("--plot", metavar="FILE", help="draw the power curves: .png, .svg or .pdf")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run or go on with a study and show its tables."""
+    if args.init:
+        return _init(Path(args.init))
+    study = _study(args)
+    options = dict(study.options)
+    if "store" not in options:
+        from ordbridge.power.api import default_store
+
+        seed, engine = options.get("seed", 0), options.get("engine", "ordinal")
+        options["store"] = str(default_store(study.grid, study.models, seed, engine, options.get("term")))
+    try:
+        with _said_plainly(), _progress(args.quiet) as report:
+            result = study.run(**options, progress=report)
+    except KeyboardInterrupt:
+        again = shlex.join(["ordbridge", *sys.argv[1:]])
+        _tell(f"stopped; what is done is kept in {options['store']}. To go on:\n{again}")
+        return 130
+    except OSError as error:
+        _tell(f"ordbridge power: {error.strerror or error}")
+        return 1
+    _show(result)
+    _keep(result, args)
+    return 0
+
+
+def _init(path: Path) -> int:
+    from ordbridge.power.study import TEMPLATE
+
+    if path.exists():
+        raise InputError(f"{path} is already there; name another file")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    path.write_text(TEMPLATE, encoding="utf-8")
+    show.line(f"wrote {path}; change it, then: ordbridge power {shlex.quote(str(path))}")
+    return 0
+
+
+def _study(args: argparse.Namespace) -> Study:
+    """Put file and options together; options win."""
+    from ordbridge.power import Grid
+    from ordbridge.power.study import Study, read_study
+
+    axes = {name: getattr(args, name) for name in AXES if getattr(args, name) is not None}
+    options = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
+    if args.scheduler and not args.backend:
+        options["backend"] = "dask"
+    if args.study:
+        if args.preset:
+            raise InputError("a study file says itself what its preset is; leave --preset out")
+        study = read_study(args.study, axes, args.models)
+        return Study(study.grid, study.models, {**study.options, **options})
+    if not args.preset:
+        raise InputError("nothing to run: name a study file (--init FILE writes one) or --preset howcroft2021")
+    design = "counterbalanced" if args.texts_per_participant else None
+    return Study(Grid(preset=args.preset, design=design, **axes), args.models or ("lmer", "clmm"), options)
+
+
+def _show(result: Run) -> None:
+    table = result.power()
+    hidden = {"cell", "term", "engine"} if len({*table["term"].to_pylist()}) < 2 else {"cell", "engine"}
+    if not any(table["note"].to_pylist()):
+        hidden.add("note")
+    show.table(table.drop_columns(list(hidden)), title=f"Power at alpha {result.alpha:g}, engine {result.engine}")
+    failures = result.failures()
+    if failures.num_rows:
+        show.table(failures, title="Failed fits (not significant in `power`)")
+    if result.manifest["audit"]:
+        audit = result.audit()
+        show.table(audit.summary, title=f"Audit: {audit}")
+        if audit.cases.num_rows:
+            show.table(audit.cases, title="p differs by more than 1 %")
+    show.line(f"{result.fits.num_rows} fits in {result.path}")
+
+
+def _keep(result: Run, args: argparse.Namespace) -> None:
+    from ordbridge.tables import write
+
+    if args.out:
+        show.line(f"wrote {write(result.power(), args.out)}")
+    if args.plot:
+        from ordbridge import plots
+
+        plots.power_curves(result).savefig(args.plot)
+        show.line(f"wrote {args.plot}")
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """Show warnings, such as a damaged part, as plain lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: _tell(f"warning: {message}")
+        yield
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what shows the progress: a bar on a terminal, else a line now and then."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True)) as bar:
+            task = bar.add_task("starting")
+            yield lambda p: bar.update(task, completed=p.done, total=p.total, description=str(p))
+    else:
+        last = float("-inf")
+
+        def line(progress: Progress) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= PLAIN_SECONDS or progress.done >= progress.total:
+                last = now
+                _tell(str(progress))
+
+        yield line

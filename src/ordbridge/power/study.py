@@ -1,0 +1,188 @@
+"""A power study in a TOML file: what is true, who rates what, which cells, which models, how to run it."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordbridge.errors import InputError
+from ordbridge.power.api import run
+from ordbridge.power.grid import Grid
+from ordbridge.power.result import Run
+from ordbridge.simulate import Truth
+
+__all__ = ["OPTIONS", "TEMPLATE", "Study", "read_study"]
+
+SECTIONS = ("preset", "truth", "design", "grid", "models", "run")
+OPTIONS = {
+    "sims": int,
+    "seed": int,
+    "alpha": float,
+    "term": str,
+    "engine": str,
+    "audit": float,
+    "timeout": float,
+    "jobs": int,
+    "store": str,
+    "backend": str,
+    "scheduler": str,
+}
+"""The keys of the section ``run``: the arguments of :func:`ordbridge.power.run`."""
+
+TEMPLATE = """\
+# A power study for `ordbridge power FILE`. What is commented out shows another possibility or a default.
+
+# Either the settings and the design of a paper …
+# preset = "howcroft2021"          # variance: extra-low, low, representative, high, extra-high
+
+# … or truths of your own, one section each; the names are the values of `variance` in [grid].
+[truth.careful]
+effects = [0.3]                    # of each system after the first, in latent units; `effect` in [grid] replaces them
+thresholds = [-1.5, -0.5, 0.5, 1.5]  # of a scale with 5 points
+participant_sd = [0.4, 0.2]        # standard deviations over raters: intercept, slope
+item_sd = [0.5, 0.4]               # the same over items
+# participant_corr = 0.0           # correlation of intercept and slope
+# slope_coding = "treatment"       # or "centred": slopes on -1/2, +1/2
+# link = "probit"                  # or logit, cloglog, loglog, cauchit
+# threshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }  # instead of thresholds
+
+[truth.noisy]
+effects = [0.3]
+thresholds = [-1.5, -0.5, 0.5, 1.5]
+participant_sd = [0.6, 0.5]
+item_sd = [0.7, 0.8]
+
+# Who rates what: counterbalanced, crossed, latin_square, howcroft2021; or `table = "design.csv"` with the columns
+# participant, item, system (the path is relative to this file).
+[design]
+kind = "counterbalanced"
+texts_per_participant = 25
+
+# All combinations are run. Any argument of the design and any field of a truth can be an axis.
+[grid]
+variance = ["careful", "noisy"]
+items = [50, 100]
+ratings_per_text = [3]
+effect = [0.0, 0.3]                # 0 gives the rate of false positives; [[0.3, 0.1]] with three systems
+
+# lm, clm, lmer, clmm; formulas use rating, system, participant, item, order.
+[models.lmer]                      # rating ~ system + (system | participant) + (system | item)
+[models.clmm]
+# formula = "rating ~ system + (system | participant) + (system | item)"
+# link = "probit"                  # default: the link of the truth
+# term = "systemB"                 # the tested coefficient; needed with more than two systems
+# [models.simple]                  # a model under another name
+# kind = "clmm"
+# formula = "rating ~ system + (1 | participant) + (1 | item)"
+
+[run]
+sims = 100                         # datasets a cell
+seed = 42
+alpha = 0.05
+engine = "ordinal"                 # R; or "fast", and then audit = 0.02 sends 2 % of the datasets through R as well
+jobs = 2
+# timeout = 600                    # seconds a fit may take
+# store = "runs/my-study"          # the folder of the results
+"""
+"""A commented study file that runs as it is."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study file asks for.
+
+    Attributes
+    ----------
+    grid, models
+        The cells and the models.
+    options
+        The other arguments of :func:`ordbridge.power.run`.
+    """
+
+    grid: Grid
+    models: Any
+    options: dict[str, Any]
+
+    def run(self, **changes: Any) -> Run:
+        """Run the study; keyword arguments of :func:`ordbridge.power.run` replace what the file says."""
+        return run(self.grid, self.models, **{**self.options, **changes})
+
+
+def read_study(source: str | os.PathLike[str], axes: Mapping[str, Any] | None = None, models: Any = None) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    source
+        The path of a TOML file.
+    axes, models
+        Replace those of the file.
+
+    Examples
+    --------
+    >>> read_study("nowhere.toml")
+    Traceback (most recent call last):
+    ...
+    ordbridge.errors.InputError: there is no file nowhere.toml
+    """
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}") from None
+    _known(path, "section", values, SECTIONS)
+    for section in set(SECTIONS[1:]) & set(values):
+        if not isinstance(values[section], dict):
+            raise InputError(f"{path}: {section} must be a section [{section}]")
+    try:
+        grid = Grid(
+            preset=values.get("preset"),
+            truth=_truth(values["truth"]) if "truth" in values else None,
+            design=_design(path, values["design"]) if "design" in values else None,
+            **{**values.get("grid", {}), **(axes or {})},
+        )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return Study(grid, models or values.get("models") or ("lmer", "clmm"), _options(path, values.get("run", {})))
+
+
+def _truth(values: dict[str, Any]) -> Truth | dict[str, Truth]:
+    if "effects" in values:
+        return Truth.from_dict(values)
+    for name, truth in values.items():
+        if not isinstance(truth, dict):
+            raise InputError(
+                f"[truth] has {name!r} but no effects; give effects, or one section [truth.NAME] a setting"
+            )
+    return {name: Truth.from_dict(truth) for name, truth in values.items()}
+
+
+def _design(path: Path, values: dict[str, Any]) -> Any:
+    if "table" not in values:
+        if "kind" not in values:
+            raise InputError("[design] needs a kind, or a table")
+        return values
+    if set(values) != {"table"}:
+        raise InputError("[design] with a table has nothing else")
+    return str(path.parent / values["table"])
+
+
+def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    _known(path, "key of [run]", values, OPTIONS)
+    for name, value in values.items():
+        kind = OPTIONS[name]
+        if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+            raise InputError(f"{path}: {name} = {value!r} in [run] is no {kind.__name__}")
+    return values
+
+
+def _known(path: Path, what: str, values: Mapping[str, Any], known: Any) -> None:
+    for name in values:
+        if name not in known:
+            raise InputError(f"{path}: there is no {what} {name!r}; choose from: {', '.join(known)}")
