@@ -264,15 +264,21 @@ def power_curves(run: Run) -> Figure:
     if not table.num_rows or "effect" not in table.column_names:
         raise InputError("there is nothing to draw: the run has no fits yet, or its grid has no axis 'effect'")
     rows = table.to_pylist()
-    facets = [[*dict.fromkeys(row.get(axis) for row in rows)] for axis in ("variance", "ratings_per_text")]
-    items = [*dict.fromkeys(row.get("items") for row in rows)]
+    down = [axis for axis in run.grid.axes if axis not in ("items", "ratings_per_text", "effect")]
+    settings = sorted({tuple(row[axis] for axis in down) for row in rows}, key=_as_in_paper)
+    columns, items = (
+        sorted({row.get(axis) for row in rows}, key=lambda number: number or 0)
+        for axis in ("ratings_per_text", "items")
+    )
     models = [*dict.fromkeys(row["model"] for row in rows)]
     styles = {model.name: style for model, style in zip(run.models, _line_styles(run), strict=True)}
-    figure = _figure(1.6 + 2.6 * len(facets[1]), 1.5 + 1.9 * len(facets[0]))
-    panels = figure.subplots(len(facets[0]), len(facets[1]), sharex=True, sharey=True, squeeze=False)
-    for i, variance in enumerate(facets[0]):
-        for j, ratings in enumerate(facets[1]):
-            here = [r for r in rows if r.get("variance") == variance and r.get("ratings_per_text") == ratings]
+    figure = _figure(1.6 + 2.6 * len(columns), 1.5 + 1.9 * len(settings))
+    panels = figure.subplots(len(settings), len(columns), sharex=True, sharey=True, squeeze=False)
+    for i, setting in enumerate(settings):
+        for j, ratings in enumerate(columns):
+            here = [
+                r for r in rows if tuple(r[axis] for axis in down) == setting and r.get("ratings_per_text") == ratings
+            ]
             for colour, item in zip(_cycle(PAPER_COLOURS, len(items)), items, strict=True):
                 for model in models:
                     curve = [r for r in here if r.get("items") == item and r["model"] == model]
@@ -280,21 +286,31 @@ def power_curves(run: Run) -> Figure:
             panels[i, j].axhline(run.alpha, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
             panels[i, j].set_ylim(-0.02, 1.02)
             panels[i, j].grid(color="#eeeeee", linewidth=0.6)
+            panels[i, j].tick_params(labelsize=8)
             if i == 0 and ratings is not None:
                 panels[i, j].set_title(f"# Ratings / Text: {ratings}", fontsize=9)
-            if j == len(facets[1]) - 1 and variance is not None:
-                panels[i, j].annotate(
-                    PAPER_NAMES.get(variance, variance), (1.03, 0.5), xycoords="axes fraction", rotation=270,
-                    ha="left", va="center", fontsize=9,
-                )  # fmt: skip
-    figure.supxlabel("Difference in means (in latent variable space)", fontsize=9)
-    figure.supylabel("Power (effect 0: type-I error)", fontsize=9)
-    _power_legend(figure, items, models, styles)
+            if j == len(columns) - 1:
+                name = ", ".join(PAPER_NAMES.get(value, str(value)) for value in setting)
+                place = {"xycoords": "axes fraction", "rotation": 270, "ha": "left", "va": "center"}
+                panels[i, j].annotate(name, (1.03, 0.5), **place, fontsize=9)
+    for panel in panels[-1]:
+        panel.set_xlabel("Difference in means (latent)", fontsize=8.5)
+    for panel in panels[:, 0]:
+        panel.set_ylabel("Power", fontsize=8.5)
     caption = _power_caption(run, table)
-    room = 0.16 * (1 + caption.count("\n")) / figure.get_figheight()
+    inch = 1 / figure.get_figheight()
+    bottom = (0.05 + 0.13 * (1 + caption.count("\n"))) * inch
+    legend_rows = _power_legend(figure, items, models, styles, bottom)
+    room = bottom + (0.1 + 0.17 * legend_rows) * inch
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
-    figure.text(0.01, 0.005, caption, fontsize=6.5, color="#555555", va="bottom")
+    figure.text(0.01, 0.04 * inch, caption, fontsize=6.5, color="#555555", va="bottom")
     return figure
+
+
+def _as_in_paper(setting: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sort the paper's settings from little to much variance, others by name after them."""
+    known = list(PAPER_NAMES)
+    return tuple((known.index(value), "") if value in known else (len(known), str(value)) for value in setting)
 
 
 def _power_curve(axes: Axes, curve: list[dict[str, Any]], colour: str, style: Any) -> None:
@@ -317,7 +333,8 @@ def _line_styles(run: Run) -> list[Any]:
     return styles
 
 
-def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: dict[str, Any]) -> None:
+def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: dict[str, Any], bottom: float) -> int:
+    """Put the legend above the caption and return how many rows it has."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -325,8 +342,11 @@ def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: d
         colours = zip(_cycle(PAPER_COLOURS, len(items)), items, strict=True)
         handles = [Line2D([], [], color=colour, label=f"{item} items") for colour, item in colours]
     handles += [Line2D([], [], color="#555555", linestyle=styles[model], label=model) for model in models]
-    columns = min(len(handles), 5)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False, handlelength=3)
+    columns = min(len(handles), max(2, int(figure.get_figwidth() / 1.2)))
+    look = {"ncols": columns, "fontsize": 8, "frameon": False, "handlelength": 3, "borderpad": 0.2}
+    legend = figure.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), **look)
+    legend.set_in_layout(False)
+    return -(-len(handles) // columns)
 
 
 def _power_caption(run: Run, table: pa.Table) -> str:
