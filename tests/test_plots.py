@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from ordbridge import plots
 from ordbridge.errors import InputError
@@ -80,7 +80,9 @@ def test_latent_densities_are_those_of_the_truth():
     ):
         x, y = line.get_data()
         z = np.linspace(-8, 8, 4001)
-        mixed = np.trapezoid(stats.logistic.pdf(x[:, None] - np.sqrt(variance) * z) * stats.norm.pdf(z), z, axis=1)
+        mixed = integrate.trapezoid(
+            stats.logistic.pdf(x[:, None] - np.sqrt(variance) * z) * stats.norm.pdf(z), z, axis=1
+        )
         np.testing.assert_allclose(y[5:-5], mixed[5:-5], atol=1e-4)
 
 

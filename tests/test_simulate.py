@@ -213,6 +213,11 @@ def test_the_same_seed_gives_the_same_ratings_in_any_number_of_workers():
             lambda: ratings({"participant": [5, 9], "item": [1, 1], "system": [0, 1]}, LOW, 1, variant="published"),
             "must be numbered 0 … 2; the design has 5 … 9",
         ),
+        (
+            lambda: Simulator(design.crossed(3, 2), LOW).draw(1, [0, 1]),
+            r"thresholds has \[0.0, 1.0\]; .* needs 5 of them",
+        ),
+        (lambda: Simulator(design.crossed(3, 2), LOW).draw(1, [0, 1, 2, 4, 3]), "in ascending order"),
         (lambda: ratings({"participant": [1], "item": [1]}, LOW, 1), "there is no column 'system'"),
         (
             lambda: ratings({"participant": [1, 1], "item": [1, None], "system": [0, 1]}, LOW, 1),

@@ -69,6 +69,7 @@ def three(**changes):
         (lambda: three().to_toml("no/such/folder/truth.toml"), "there is no folder no/such/folder"),
         (lambda: ThresholdDistribution((0, -1), (1, 1), 5), "lowest has the negative standard deviation -1"),
         (lambda: ThresholdDistribution((0,), (1, 1), 5), "lowest has 1 numbers; give two: mean, standard deviation"),
+        (lambda: ThresholdDistribution((0, 1), (0, 0), 5), "distance has mean and standard deviation 0"),
         (lambda: ThresholdDistribution((0, 1), (1, 1), 1), "categories=1 must be a whole number from 2 on"),
     ],
 )
@@ -130,7 +131,10 @@ def truths(draw):
     if scale != "interval":
         fixed = st.lists(numbers, min_size=1, max_size=6, unique=True).map(lambda t: {"thresholds": sorted(t)})
         drawn = st.builds(
-            ThresholdDistribution, st.tuples(numbers, deviations), st.tuples(numbers, deviations), st.integers(2, 9)
+            ThresholdDistribution,
+            st.tuples(numbers, deviations),
+            st.tuples(numbers, st.floats(0.1, 3)),
+            st.integers(2, 9),
         ).map(lambda d: {"threshold_distribution": d})
         cuts = draw(fixed | drawn) | {"link": draw(st.sampled_from(["probit", "cauchit"]))}
     return Truth(

@@ -109,7 +109,7 @@ class Simulator:
         """
         # Effects, deviations and coding do not change what is drawn, so truths are compared on the same luck.
         random = stream(seed)
-        cuts = self._thresholds(random) if thresholds is None else np.asarray(thresholds, dtype=float)
+        cuts = self._thresholds(random) if thresholds is None else self._given(thresholds)
         item = random.standard_normal((self._items, self.truth.systems))
         participant = random.standard_normal((self._participants, self.truth.systems))
         residual = LINKS[self.truth.link].draw(random, len(self._fixed))
@@ -136,6 +136,13 @@ class Simulator:
         if self.truth.threshold_distribution is not None:
             return self.truth.threshold_distribution.draw(random)
         return np.array(self.truth.thresholds or ())
+
+    def _given(self, thresholds: np.ndarray) -> np.ndarray:
+        cuts = np.asarray(thresholds, dtype=float)
+        wanted = (self.truth.categories or 1) - 1
+        if cuts.shape != (wanted,) or not (np.diff(cuts) >= 0).all():
+            raise InputError(f"thresholds has {cuts.tolist()}; this truth needs {wanted} of them in ascending order")
+        return cuts
 
     def _rate(self, latent: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         if self.truth.scale == "interval":

@@ -18,8 +18,8 @@ from ordbridge.simulate.truth import Truth
 
 __all__ = ["Implied", "implied", "latent_cdf"]
 
-NODES = 21
-"""Gauss–Hermite nodes a dimension, enough for the means of the tests to come out to 1e-6."""
+NODES = 41
+"""Gauss–Hermite nodes for what two ratings share."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,15 @@ def implied(truth: Truth, design: Any = None) -> Implied:
     -----
     A rating is a step (ordinal) or broken (vas) function of latent quality, so its mean and mean square given the
     linear predictor η have the form ``top − Σ w F(z − η)`` with F the distribution function of the residual: for
-    ordinal ratings the z are the thresholds. Normal random effects are integrated out by Gauss–Hermite quadrature, for
-    the probit link in closed form where one dimension suffices. Two ratings that share a rater, an item or both have
-    the covariance of their conditional means given what they share, a two-dimensional integral; all standard
-    deviations follow from these covariances.
+    ordinal ratings the z are the thresholds. Normal random effects are integrated out, for the probit link in closed
+    form. Two ratings that share a rater, an item or both have the covariance of their conditional means given what they
+    share; it comes from the Hermite coefficients of these means (Mehler 1866), and all standard deviations follow from
+    such covariances.
+
+    References
+    ----------
+    Mehler, F. G. (1866). Ueber die Entwicklung einer Function von beliebig vielen Variablen nach Laplaceschen
+    Functionen höherer Ordnung. *Journal für die reine und angewandte Mathematik* 66, 161–176.
 
     Examples
     --------
@@ -188,20 +193,22 @@ def _line_points(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _shared_covariance(scale: Any, eta: np.ndarray, shared: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Return study × system × system: the covariance of two ratings that have the ``shared`` deviations in common."""
+    """Return study × system × system: the covariance of two ratings that have the ``shared`` deviations in common.
+
+    Mehler's formula: if X and Y are standard normal with correlation ρ, and f = Σ aₙhₙ, g = Σ bₙhₙ in orthonormal
+    Hermite polynomials, then cov(f(X), g(Y)) = Σ ρⁿ aₙbₙ over n ≥ 1. Here f and g are the mean ratings given what is
+    shared.
+    """
     nodes, weights = _hermite(NODES)
-    first, second = (grid.ravel() for grid in np.meshgrid(nodes, nodes))
-    weights = np.outer(weights, weights).ravel()
-    spread = np.sqrt(np.diag(rest))
-    covariance = np.empty((len(scale.weights), len(eta), len(eta)))
-    for s, t in [(s, s) for s in range(len(eta))] + list(combinations(range(len(eta)), 2)):
-        sd_s, sd_t = np.sqrt(shared[s, s]), np.sqrt(shared[t, t])
-        corr = np.clip(shared[s, t] / (sd_s * sd_t), -1, 1) if sd_s * sd_t > 0 else 0.0
-        mean_s = scale.mean(eta[s] + sd_s * first, spread[s])
-        mean_t = scale.mean(eta[t] + sd_t * (corr * first + np.sqrt(1 - corr**2) * second), spread[t])
-        product = (mean_s * mean_t) @ weights - (mean_s @ weights) * (mean_t @ weights)
-        covariance[:, s, t] = covariance[:, t, s] = product
-    return covariance
+    degree = np.arange(NODES)
+    factorial = np.cumprod(np.maximum(degree, 1.0))
+    polynomials = np.polynomial.hermite_e.hermevander(nodes, NODES - 1) / np.sqrt(factorial)
+    sd, spread = np.sqrt(np.diag(shared))[:, None], np.sqrt(np.diag(rest))[:, None]
+    means = scale.mean(eta[:, None] + sd * nodes, spread)  # study × system × node
+    coefficients = (means * weights) @ polynomials
+    corr = np.divide(shared, sd * sd.T, out=np.zeros_like(shared), where=sd * sd.T > 0).clip(-1, 1)
+    powers = corr[:, :, None] ** degree[1:]
+    return np.einsum("msn,mtn,stn->mst", coefficients[:, :, 1:], coefficients[:, :, 1:], powers)
 
 
 def _hermite(number: int) -> tuple[np.ndarray, np.ndarray]:

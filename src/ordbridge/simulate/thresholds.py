@@ -56,6 +56,10 @@ class ThresholdDistribution:
                     f"threshold_distribution.{name} has the negative standard deviation {mean_and_sd[1]:g}"
                 )
             object.__setattr__(self, name, mean_and_sd)
+        if self.distance == (0.0, 0.0):
+            raise InputError(
+                "threshold_distribution.distance has mean and standard deviation 0: thresholds must differ"
+            )
         if isinstance(self.categories, bool) or not isinstance(self.categories, int) or self.categories < 2:
             raise InputError(f"threshold_distribution.categories={self.categories!r} must be a whole number from 2 on")
 
