@@ -21,8 +21,16 @@ fit_lmer <- function(formula, variables, bars, columns, REML, ddf) {
 run_lmer <- function(formula, data, REML) {
   formula <- as_formula(formula)
   stage("fit")
-  # The deprecation notes of Matrix are about lme4's own calls, not about the user's model.
   lmerTest::lmer(formula, data = data, REML = REML)
+}
+
+# An F test of every term: lmerTest's anova of type III.
+test_terms <- function(formula, columns, REML, ddf) {
+  fit <- run_lmer(formula, as_frame(columns), REML)
+  stage("inference")
+  table <- anova(fit, type = 3, ddf = ddf)
+  list(term = rownames(table), num_df = as.numeric(table$NumDF), den_df = table$DenDF, statistic = table$"F value",
+       p_value = table$"Pr(>F)")
 }
 
 lmer_random <- function(fit) {

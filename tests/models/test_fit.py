@@ -283,6 +283,15 @@ def test_anova(ratings: pd.DataFrame) -> None:
     assert table[1]["p_value"] == pytest.approx(stats.chi2.sf(statistic, 1), rel=1e-12)
 
 
+def test_anova_of_one_fit(ratings: pd.DataFrame) -> None:
+    fit = ob.lmer("rating ~ system + (1 | participant)", ratings)
+    row = ob.anova(fit).to_pylist()[0]
+    assert row["term"] == "system" and row["num_df"] == 1
+    assert row["p_value"] == pytest.approx(fit.p_value("system"), rel=1e-9)  # F with one df is t squared
+    with pytest.raises(ob.InputError, match="a single clm has nothing to be compared with"):
+        ob.anova(ob.clm("rating ~ system", ratings))
+
+
 def test_anova_refits_by_maximum_likelihood(ratings: pd.DataFrame) -> None:
     formulas = ["rating ~ 1 + (1 | participant)", "rating ~ system + (1 | participant)"]
     reml = ob.anova(*(ob.lmer(f, ratings) for f in formulas))

@@ -299,8 +299,10 @@ class Fit:
         return text(self)
 
 
-def anova(smaller: Fit, larger: Fit) -> pa.Table:
+def anova(smaller: Fit, larger: Fit | None = None) -> pa.Table:
     """Compare two nested models on the same rows by a likelihood ratio test.
+
+    With one lmer alone: an F test of each of its terms (type III), as R's ``anova`` of lmerTest gives it.
 
     Linear mixed models fitted by REML are first fitted again by maximum likelihood, as R's ``anova`` does. If the
     models differ in a variance, the χ² reference is conservative there (the null lies on the boundary).
@@ -308,15 +310,18 @@ def anova(smaller: Fit, larger: Fit) -> pa.Table:
     Parameters
     ----------
     smaller, larger
-        Two fits of the same kind; the order does not matter.
+        Two fits of the same kind; the order does not matter. Or one lmer.
 
     Returns
     -------
     pyarrow.Table
-        One row a model: formula, n_obs, edf, loglik, aic, statistic, df, p_value.
+        One row a model: formula, n_obs, edf, loglik, aic, statistic, df, p_value. For one lmer one row a term: term,
+        num_df, den_df, statistic, p_value.
     """
     from scipy import stats
 
+    if larger is None and isinstance(smaller, Fit):
+        return _term_tests(smaller)
     for name, fit in (("smaller", smaller), ("larger", larger)):
         if not isinstance(fit, Fit):
             raise InputError(f"{name} is a {type(fit).__name__}, not a fit of ordbridge")
@@ -337,6 +342,16 @@ def anova(smaller: Fit, larger: Fit) -> pa.Table:
             "p_value": pa.array([None, float(stats.chi2.sf(statistic, df))], pa.float64()),
         }
     )
+
+
+def _term_tests(fit: Fit) -> pa.Table:
+    from ordbridge.models import r_engine
+
+    if fit.problem.model != "lmer":
+        raise InputError(
+            f"a single {fit.problem.model} has nothing to be compared with; give a smaller and a larger fit"
+        )
+    return pa.table(r_engine.test_terms(fit.problem))
 
 
 def _by_likelihood(fit: Fit) -> Fit:

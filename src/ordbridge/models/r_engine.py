@@ -15,7 +15,7 @@ from ordbridge.formula import Bar, Binary, Node, Number, Summand, renamed, writt
 from ordbridge.models.columns import Column
 from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, RandomTerm
 
-__all__ = ["contrasts", "fit", "matrices"]
+__all__ = ["contrasts", "fit", "matrices", "test_terms"]
 
 PACKAGES = {"clm": ("ordinal",), "clmm": ("ordinal",), "lm": (), "lmer": ("lmerTest",)}
 
@@ -106,6 +106,13 @@ def contrasts(problem: Problem, estimates: Estimates, factor: str, adjust: str, 
             "df": df,
         },
     )
+
+
+def test_terms(problem: Problem) -> dict[str, Any]:
+    """Return an F test of every term of an lmer, from lmerTest."""
+    bridge.require("lmerTest", *(("pbkrtest",) if problem.ddf == "Kenward-Roger" else ()))
+    arguments = {"formula": str(problem.formula), "columns": _columns(problem.columns)}
+    return _ask("test_terms", arguments | {"REML": problem.REML, "ddf": problem.ddf})
 
 
 def expand_bars(bars: Sequence[Bar]) -> list[Bar]:
