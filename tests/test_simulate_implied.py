@@ -8,7 +8,7 @@ from ordbridge import design
 from ordbridge.errors import InputError
 from ordbridge.papers import card2020, howcroft2021
 from ordbridge.simulate import Simulator, Truth, implied
-from ordbridge.simulate.links import LINKS
+from ordbridge.links import LINKS
 
 FOUR = Truth(
     (0.4, -0.2),

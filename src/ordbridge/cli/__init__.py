@@ -13,7 +13,19 @@ from ordbridge.errors import BridgeError, FitError, InputError
 
 __all__ = ["main"]
 
-COMMANDS = ("fit", "doctor", "validate", "design", "simulate", "power", "reliability", "interval", "scales")
+COMMANDS = (
+    "fit",
+    "doctor",
+    "validate",
+    "design",
+    "simulate",
+    "power",
+    "reliability",
+    "interval",
+    "scales",
+    "settings",
+    "reproduce",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.links import LINKS
 from ordbridge.models.problem import Estimates, Matrices, Problem
-from ordbridge.simulate.links import LINKS
 
 __all__ = ["KINDS", "simulated", "table"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
-from ordbridge.simulate.links import LINKS
+from ordbridge.links import LINKS
 from ordbridge.simulate.truth import Truth
 
 __all__ = ["Seed", "Simulator", "ratings", "stream", "vas_line"]

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
+from ordbridge.links import LINKS
 from ordbridge.simulate.draw import vas_line
-from ordbridge.simulate.links import LINKS
 from ordbridge.simulate.truth import Truth
 
 __all__ = ["Implied", "implied", "latent_cdf"]

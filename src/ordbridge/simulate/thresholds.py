@@ -78,7 +78,7 @@ class ThresholdDistribution:
 
         The rule of degree 5 of McNamee & Stenger (1967) for independent normals with the mean and the standard
         deviation of the lowest threshold and of each distance; for settings like the published ones category
-        probabilities come out to about 1e-5.
+        probabilities come out to about 5e-5.
         """
         n = self.categories - 1
         signs = math.sqrt(3) * np.array([1.0, -1.0])

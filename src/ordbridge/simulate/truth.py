@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordbridge.errors import InputError
+from ordbridge.links import LINKS
 from ordbridge.simulate.checks import ascending, correlation, deviations, number, numbers
-from ordbridge.simulate.links import LINKS
 from ordbridge.simulate.thresholds import ThresholdDistribution
 
 if TYPE_CHECKING:
