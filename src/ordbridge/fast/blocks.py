@@ -29,6 +29,8 @@ __all__ = ["Factors", "Graph", "Structure", "allocate", "cross_products", "facto
 
 _jit = njit(cache=True, nogil=True)
 
+DENSE = 0.25
+
 
 class Graph(NamedTuple):
     """The levels of both factors, numbered so that each component's are consecutive; plain arrays for the kernels."""
@@ -39,6 +41,7 @@ class Graph(NamedTuple):
     partner: np.ndarray  # the level h of each pair
     rows_of: np.ndarray  # pair p has the (sorted) rows rows_of[p] … rows_of[p + 1] - 1
     offset: np.ndarray  # where each component's S begins
+    dense: np.ndarray  # whether so many of a component's pairs are in the data that full matrices are faster
 
 
 class Factors(NamedTuple):
@@ -143,13 +146,17 @@ def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarra
     new_pair = np.flatnonzero(np.r_[True, (np.diff(g1) != 0) | (np.diff(g2) != 0)])
     component2 = np.searchsorted(label2, components)
     size = np.diff(component2) * q2
+    component1 = np.searchsorted(label1, components)
+    pairs_of = np.searchsorted(g1[new_pair], np.arange(label1.size + 1))
+    possible = np.diff(component1) * np.diff(component2)
     return Graph(
-        component1=np.searchsorted(label1, components),
+        component1=component1,
         component2=component2,
-        pairs_of=np.searchsorted(g1[new_pair], np.arange(label1.size + 1)),
+        pairs_of=pairs_of,
         partner=g2[new_pair].astype(np.int64),
         rows_of=np.r_[new_pair, g1.size],
         offset=np.r_[0, np.cumsum(size * size)],
+        dense=np.diff(pairs_of[component1]) > DENSE * possible,
     )
 
 
@@ -203,132 +210,126 @@ def _mirror(M):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def transform(L1, L2, M11, M12, M22, out11, out12, out22):  # type: ignore[no-untyped-def]
-    """Fill the last three with the blocks of L' M L: what cross-products of the rows L' z would be."""
-    for g in range(M11.shape[0]):
-        _sandwich(L1, M11[g], L1, out11[g])
-    for p in range(M12.shape[0]):
-        _sandwich(L1, M12[p], L2, out12[p])
-    for h in range(M22.shape[0]):
-        _sandwich(L2, M22[h], L2, out22[h])
+def _kronecker(L, R):  # type: ignore[no-untyped-def]
+    q, r = L.shape[0], R.shape[0]
+    K = np.empty((q * r, q * r))
+    for a in range(q):
+        for b in range(r):
+            for c in range(q):
+                for d in range(r):
+                    K[a * r + b, c * r + d] = L[a, c] * R[b, d]
+    return K
 
 
 @_jit
-def _sandwich(left, M, right, out):  # type: ignore[no-untyped-def]
-    q, r = M.shape
-    for a in range(q):
-        for b in range(r):
-            total = 0.0
-            for j in range(a, q):
-                inner = 0.0
-                for k in range(b, r):
-                    inner += M[j, k] * right[k, b]
-                total += left[j, a] * inner
-            out[a, b] = total
+def transform(L1, L2, M11, M12, M22, out11, out12, out22):  # type: ignore[no-untyped-def]
+    """Fill the last three with the blocks of L' M L: what cross-products of the rows L' z would be."""
+    q1, q2 = L1.shape[0], L2.shape[0]
+    out11[:] = np.dot(M11.reshape(-1, q1 * q1), _kronecker(L1, L1)).reshape(out11.shape)
+    if q2 > 0:
+        out12[:] = np.dot(M12.reshape(-1, q1 * q2), _kronecker(L1, L2)).reshape(out12.shape)
+        out22[:] = np.dot(M22.reshape(-1, q2 * q2), _kronecker(L2, L2)).reshape(out22.shape)
 
 
 @_jit
 def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
     """Factor H = I + (the blocks M of Z~' D Z~); return log det H, NaN if it is not positive definite."""
-    q1, q2 = M11.shape[1], M22.shape[1]
-    most = _most_partners(graph)
-    index = np.empty(most * q2, dtype=np.int64)
-    U = np.empty((q1, most * q2))
-    change = np.empty(most * q2)
-    logdet = 0.0
+    q2 = M22.shape[1]
+    logdet = _factorise_first(graph, M11, M12, factors)
+    if logdet != logdet:
+        return logdet
     for c in range(graph.component1.size - 1):
         first2, last2 = graph.component2[c], graph.component2[c + 1]
         m = (last2 - first2) * q2
+        if m == 0:
+            continue
         S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
-        S[:] = 0.0
+        if graph.dense[c]:
+            U = _side_by_side(graph, factors.U, c)
+            S[:] = -np.dot(U.T, U)
+        else:
+            S[:] = 0.0
+            _subtract_squares(graph, factors.U, c, S)
         for h in range(first2, last2):
             at = (h - first2) * q2
             for a in range(q2):
                 for b in range(q2):
-                    S[at + a, at + b] = M22[h, a, b]
+                    S[at + a, at + b] += M22[h, a, b]
                 S[at + a, at + a] += 1.0
-        for g in range(graph.component1[c], graph.component1[c + 1]):
-            determinant = _cholesky_block(M11, factors.A, g)
-            if not determinant > 0.0:
-                return np.nan
-            logdet += math.log(determinant)
-            width = _eliminate(graph, g, first2, factors.A, M12, factors.U, U, index)
-            _subtract_square(S, U, index, width, change)
         if not dense.cholesky(S):
             return np.nan
+        determinant = 0.0
         for a in range(m):
-            logdet += 2.0 * math.log(S[a, a])
+            determinant += math.log(S[a, a])
+        logdet += 2.0 * determinant
     return logdet
 
 
 @_jit
-def _cholesky_block(M11, A, g):  # type: ignore[no-untyped-def]
-    """Set A[g] to the Cholesky factor of I + M11[g]; return the determinant, 0 if not positive definite."""
-    determinant = 1.0
-    for a in range(A.shape[1]):
-        for b in range(a):
-            total = M11[g, a, b]
-            for k in range(b):
-                total -= A[g, a, k] * A[g, b, k]
-            A[g, a, b] = total / A[g, b, b]
-        total = 1.0 + M11[g, a, a]
-        for k in range(a):
-            total -= A[g, a, k] * A[g, a, k]
-        if not total > 0.0:
-            return 0.0
-        determinant *= total
-        A[g, a, a] = math.sqrt(total)
-    return determinant
-
-
-@_jit
-def _subtract_square(S, U, index, width, change):  # type: ignore[no-untyped-def]
-    """S[index, index] -= U' U, lower triangle; partners are sorted, and often neighbours."""
-    if width and index[width - 1] - index[0] == width - 1:
-        start = index[0]
-        for a in range(width):
-            line = S[start + a, start : start + a + 1]
-            for k in range(U.shape[0]):
-                w = U[k, a]
-                for b in range(a + 1):
-                    line[b] -= w * U[k, b]
-        return
-    for a in range(width):
-        change[: a + 1] = 0.0
-        for k in range(U.shape[0]):
-            w = U[k, a]
-            for b in range(a + 1):
-                change[b] += w * U[k, b]
-        line = S[index[a]]
-        for b in range(a + 1):
-            line[index[b]] -= change[b]
-
-
-@_jit
-def _most_partners(graph):  # type: ignore[no-untyped-def]
-    most = 0
-    for g in range(graph.pairs_of.size - 1):
-        most = max(most, graph.pairs_of[g + 1] - graph.pairs_of[g])
-    return most
-
-
-@_jit
-def _eliminate(graph, g, first2, A, M12, stored, U, index):  # type: ignore[no-untyped-def]
-    """Set U to chol(A_g)^-1 C_p of all pairs of level g, side by side, and index to their columns in S."""
+def _factorise_first(graph, M11, M12, factors):  # type: ignore[no-untyped-def]
+    """Set A to the Cholesky factors of I + M11 and U to A_g^-1 C_p; return the log determinant of all A_g."""
+    A, U = factors.A, factors.U
     q1, q2 = M12.shape[1], M12.shape[2]
-    width = 0
-    for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-        for b in range(q2):
-            index[width] = (graph.partner[p] - first2) * q2 + b
+    logdet = 0.0
+    for g in range(A.shape[0]):
+        determinant = 1.0
+        for a in range(q1):
+            for b in range(a):
+                total = M11[g, a, b]
+                for k in range(b):
+                    total -= A[g, a, k] * A[g, b, k]
+                A[g, a, b] = total / A[g, b, b]
+            total = 1.0 + M11[g, a, a]
+            for k in range(a):
+                total -= A[g, a, k] * A[g, a, k]
+            if not total > 0.0:
+                return np.nan
+            determinant *= total
+            A[g, a, a] = math.sqrt(total)
+        logdet += math.log(determinant)
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             for a in range(q1):
-                total = M12[p, a, b]
-                for k in range(a):
-                    total -= A[g, a, k] * U[k, width]
-                total /= A[g, a, a]
-                U[a, width] = total
-                stored[p, a, b] = total
-            width += 1
-    return width
+                scale = 1.0 / A[g, a, a]
+                for b in range(q2):
+                    total = M12[p, a, b]
+                    for k in range(a):
+                        total -= A[g, a, k] * U[p, k, b]
+                    U[p, a, b] = total * scale
+    return logdet
+
+
+@_jit
+def _side_by_side(graph, blocks, c):  # type: ignore[no-untyped-def]
+    """Write the pairs' blocks of one component into a matrix: levels of factor 1 down, levels of factor 2 across."""
+    q1, q2 = blocks.shape[1], blocks.shape[2]
+    first1, last1, first2 = graph.component1[c], graph.component1[c + 1], graph.component2[c]
+    out = np.zeros(((last1 - first1) * q1, (graph.component2[c + 1] - first2) * q2))
+    for g in range(first1, last1):
+        top = (g - first1) * q1
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            left = (graph.partner[p] - first2) * q2
+            for a in range(q1):
+                for b in range(q2):
+                    out[top + a, left + b] = blocks[p, a, b]
+    return out
+
+
+@_jit
+def _subtract_squares(graph, U, c, S):  # type: ignore[no-untyped-def]
+    """S -= sum over the levels g of U_g' U_g, lower triangle (partners are sorted), where few pairs are in the data."""
+    q1, q2 = U.shape[1], U.shape[2]
+    first2 = graph.component2[c]
+    for g in range(graph.component1[c], graph.component1[c + 1]):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            at = (graph.partner[p] - first2) * q2
+            for other in range(graph.pairs_of[g], p + 1):
+                there = (graph.partner[other] - first2) * q2
+                for a in range(q2):
+                    for b in range(q2):
+                        total = 0.0
+                        for k in range(q1):
+                            total += U[p, k, a] * U[other, k, b]
+                        S[at + a, there + b] -= total
 
 
 @_jit
@@ -371,46 +372,59 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
 def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
     """Fill N11, N12, N22 with the blocks of the inverse of H that belong to levels and pairs in the data."""
     q1, q2 = factors.A.shape[1], factors.U.shape[2]
-    most = _most_partners(graph)
-    index = np.empty(most * q2, dtype=np.int64)
-    W, out = np.empty((q1, most * q2)), np.empty((q1, most * q2))
-    line = np.empty(most * q2)
+    N11, N12 = factors.N11, factors.N12
+    W = _back_substitute(graph, factors)
     for c in range(graph.component1.size - 1):
         first2, last2 = graph.component2[c], graph.component2[c + 1]
         m = (last2 - first2) * q2
+        if m == 0:
+            continue
         N = factors.N[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
-        if m > 0:
-            dense.inverse(factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m), N)
+        dense.inverse(factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m), N)
         for h in range(first2, last2):
             at = (h - first2) * q2
             for a in range(q2):
                 for b in range(q2):
                     factors.N22[h, a, b] = N[at + a, at + b]
-        for g in range(graph.component1[c], graph.component1[c + 1]):
-            width = _back_substitute(graph, g, first2, factors, W, index)
-            out[:, :width] = 0.0
-            for k in range(width):  # N12 = -W N22
-                row = N[index[k]]
-                for b in range(width):
-                    line[b] = row[index[b]]
-                for a in range(q1):
-                    w = W[a, k]
-                    for b in range(width):
-                        out[a, b] -= w * line[b]
-            _inverse_block(factors.A, factors.N11, g)
+        if graph.dense[c]:
+            product = np.dot(_side_by_side(graph, W, c), N)
+            for g in range(graph.component1[c], graph.component1[c + 1]):
+                top = (g - graph.component1[c]) * q1
+                for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                    left = (graph.partner[p] - first2) * q2
+                    for a in range(q1):
+                        for b in range(q2):
+                            N12[p, a, b] = -product[top + a, left + b]
+        else:
+            _multiply_pairs(graph, W, c, N, N12)
+    for g in range(N11.shape[0]):
+        _inverse_block(factors.A, N11, g)
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             for a in range(q1):
                 for b in range(a + 1):
-                    total = factors.N11[g, a, b]
-                    for k in range(width):
-                        total -= out[a, k] * W[b, k]
-                    factors.N11[g, a, b] = total
-                    factors.N11[g, b, a] = total
-            at = 0
-            for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                    for k in range(q2):
+                        N11[g, a, b] -= N12[p, a, k] * W[p, b, k]
+    _mirror(N11)
+
+
+@_jit
+def _multiply_pairs(graph, W, c, N, N12):  # type: ignore[no-untyped-def]
+    """N12 = -W N22 for the pairs of one component, where few pairs are in the data."""
+    q1, q2 = W.shape[1], W.shape[2]
+    first2 = graph.component2[c]
+    for g in range(graph.component1[c], graph.component1[c + 1]):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            at = (graph.partner[p] - first2) * q2
+            for a in range(q1):
                 for b in range(q2):
-                    for a in range(q1):
-                        factors.N12[p, a, b] = out[a, at]
-                    at += 1
+                    N12[p, a, b] = 0.0
+            for other in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                there = (graph.partner[other] - first2) * q2
+                for k in range(q2):
+                    for b in range(q2):
+                        n = N[there + k, at + b]
+                        for a in range(q1):
+                            N12[p, a, b] -= W[other, a, k] * n
 
 
 @_jit
@@ -431,18 +445,18 @@ def _inverse_block(A, N11, g):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _back_substitute(graph, g, first2, factors, W, index):  # type: ignore[no-untyped-def]
-    """Set W to A_g^-1 C_p of all pairs of level g, side by side, and index to their columns in S."""
-    q1, q2 = factors.U.shape[1], factors.U.shape[2]
-    A = factors.A
-    width = 0
-    for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-        for b in range(q2):
-            index[width] = (graph.partner[p] - first2) * q2 + b
+def _back_substitute(graph, factors):  # type: ignore[no-untyped-def]
+    """Return W_p = A_g^-1 C_p of all pairs."""
+    A, U = factors.A, factors.U
+    W = np.empty_like(U)
+    q1, q2 = U.shape[1], U.shape[2]
+    for g in range(A.shape[0]):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             for a in range(q1 - 1, -1, -1):
-                total = factors.U[p, a, b]
-                for k in range(a + 1, q1):
-                    total -= A[g, k, a] * W[k, width]
-                W[a, width] = total / A[g, a, a]
-            width += 1
-    return width
+                scale = 1.0 / A[g, a, a]
+                for b in range(q2):
+                    total = U[p, a, b]
+                    for k in range(a + 1, q1):
+                        total -= A[g, k, a] * W[p, k, b]
+                    W[p, a, b] = total * scale
+    return W

@@ -19,9 +19,10 @@ from ordbridge.fast.optimise import Clock, Minimum, minimise
 __all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm"]
 
 BOUNDARY = 1e-3  # Cholesky diagonals below it are left out of the Hessian, as ordinal does
-SMALL_SD = 0.05  # an end this close to zero is tried again from other starts
+SMALL_SD, LARGE_SD = 0.05, 3.0  # an end with a first standard deviation below or any above is tried from other starts
 SEARCH, CLOSE, EXACT = 1e-3, 3e-5, 1e-6  # how closely modes are found: during the search, in differences, at the end
 DIFFERENCE = 1e-5
+ATTEMPTS = 3  # how often a search goes on after its Hessian showed a way down
 LATENT_SD = {"probit": 1.0, "logit": 1.7, "cloglog": 1.2, "loglog": 1.2, "cauchit": 1.6}  # roughly, in probit units
 
 
@@ -140,15 +141,15 @@ def fit_clmm(
     objective = _Objective(model, state)
     mean = fit_clm(model.y, X, cuts, link, threshold).parameters
     best, starts = _search(objective, mean, layout, link, clock)
-    _fold(objective, best, n_mean, layout)
-    x, value, gradient, free, hessian = _finish(objective, best.x, n_mean, layout, clock)
+    best, free, hessian = _finish(objective, best, n_mean, layout, clock)
+    x = best.x
     scale = np.concatenate([np.ones(jacobian.shape[1]), scale_X, layout.entry_scales])
     modes, variances = _modes(structure, state, scale_Z)
     return ClmmSolution(
         parameters=x / scale,
         L=layout.matrices(x[n_mean:] / layout.entry_scales),
-        loglik=-value,
-        gradient=gradient * scale,
+        loglik=-best.value,
+        gradient=best.gradient * scale,
         hessian=hessian * np.outer(scale[free], scale[free]),
         free=free,
         modes=modes,
@@ -206,8 +207,9 @@ def _inverse(H: np.ndarray) -> np.ndarray:
 
 
 def _doubtful(found: Minimum, n_mean: int, layout: Layout) -> bool:
-    """Whether other starts should be tried: no convergence, or a term's first standard deviation at zero."""
-    return not found.converged or bool((np.abs(found.x[n_mean:][layout.first]) < SMALL_SD).any())
+    """Whether other starts should be tried: no convergence, a term's first standard deviation at zero, or a huge one."""
+    entries = np.abs(found.x[n_mean:])
+    return not found.converged or bool((entries[layout.first] < SMALL_SD).any() or (entries > LARGE_SD).any())
 
 
 def _fold(objective: _Objective, best: Minimum, n_mean: int, layout: Layout) -> None:
@@ -220,29 +222,63 @@ def _fold(objective: _Objective, best: Minimum, n_mean: int, layout: Layout) -> 
 
 
 def _finish(
-    objective: _Objective, x: np.ndarray, n_mean: int, layout: Layout, clock: Clock
-) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
-    """Take the Hessian at the optimum and let it polish the optimum with one Newton step."""
+    objective: _Objective, best: Minimum, n_mean: int, layout: Layout, clock: Clock
+) -> tuple[Minimum, np.ndarray, np.ndarray]:
+    """Return the optimum, the free parameters and their Hessian; go on searching where the Hessian shows a way down."""
+    for _ in range(ATTEMPTS):
+        _fold(objective, best, n_mean, layout)
+        objective.closeness = EXACT
+        value, gradient = objective(best.x)
+        best = replace(best, value=value, gradient=gradient)
+        at_zero = np.zeros(best.x.size, dtype=bool)
+        at_zero[n_mean:] = layout.diagonal & (best.x[n_mean:] / layout.entry_scales < BOUNDARY)
+        free = np.flatnonzero(~at_zero)
+        objective.closeness = CLOSE
+        hessian = objective.hessian(best.x, gradient, free, clock)
+        onward = _way_down(objective, best, free, hessian)
+        if onward is None:
+            break
+        objective.closeness = SEARCH
+        found = minimise(objective, onward, _inverse(_filled(hessian, free, onward.size)), clock)
+        if not found.value < best.value - 1e-9:
+            break
+        best = found
     objective.closeness = EXACT
-    value, gradient = objective(x)
-    at_zero = np.zeros(x.size, dtype=bool)
-    at_zero[n_mean:] = layout.diagonal & (x[n_mean:] / layout.entry_scales < BOUNDARY)
-    free = np.flatnonzero(~at_zero)
-    objective.closeness = CLOSE
-    hessian = objective.hessian(x, gradient, free, clock)
-    objective.closeness = EXACT
-    step = np.zeros(x.size)
-    try:
-        np.linalg.cholesky(hessian)
-        step[free] = np.linalg.solve(hessian, gradient[free])
-    except np.linalg.LinAlgError:
-        pass
+    return _polish(objective, best, free, hessian), free, hessian
+
+
+def _filled(hessian: np.ndarray, free: np.ndarray, size: int) -> np.ndarray:
+    full = np.eye(size)
+    full[np.ix_(free, free)] = hessian
+    return full
+
+
+def _way_down(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.ndarray) -> np.ndarray | None:
+    """Return a lower point to go on from, at a saddle or where the search ended early; None at a minimum."""
+    values, vectors = np.linalg.eigh(hessian)
+    if values[0] < -1e-4 * values[-1]:
+        for step in (0.2, -0.2):
+            x = best.x.copy()
+            x[free] += step * vectors[:, 0]
+            if objective(x)[0] < best.value:
+                return x
+        return None
+    inner = vectors.T @ best.gradient[free]
+    promised = 0.5 * float(np.sum(inner**2 / np.maximum(values, 1e-4 * values[-1])))
+    return best.x if promised > 1e-6 else None
+
+
+def _polish(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.ndarray) -> Minimum:
+    """Take one Newton step, with everything evaluated exactly where it ends."""
+    step = np.zeros(best.x.size)
+    if np.linalg.eigvalsh(hessian)[0] > 0:
+        step[free] = np.linalg.solve(hessian, best.gradient[free])
     if 0 < np.abs(step).max() < 0.05:
-        polished_value, polished_gradient = objective(x - step)
-        if polished_value <= value:
-            return x - step, polished_value, polished_gradient, free, hessian
-    value, gradient = objective(x)
-    return x, value, gradient, free, hessian
+        value, gradient = objective(best.x - step)
+        if value <= best.value:
+            return replace(best, x=best.x - step, value=value, gradient=gradient)
+    value, gradient = objective(best.x)
+    return replace(best, value=value, gradient=gradient)
 
 
 def _modes(

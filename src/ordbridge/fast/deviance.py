@@ -154,15 +154,7 @@ def _residual_sums(data, room, j, c1, c2, out1, out2):  # type: ignore[no-untype
 def _summed_products(M, N):  # type: ignore[no-untyped-def]
     """Return sum over blocks of M[a, b] N[k, l], from which products M L N are made for any L."""
     q, r = M.shape[1], M.shape[2]
-    K = np.zeros((q, r, q, r))
-    for g in range(M.shape[0]):
-        for a in range(q):
-            for b in range(r):
-                m = M[g, a, b]
-                for k in range(q):
-                    for l in range(r):
-                        K[a, b, k, l] += m * N[g, k, l]
-    return K
+    return np.dot(M.reshape(-1, q * r).T, N.reshape(-1, q * r)).reshape(q, r, q, r)
 
 
 @_jit
@@ -171,7 +163,11 @@ def _log_determinant_gradient(data, room):  # type: ignore[no-untyped-def]
     f, L1, L2 = room.factors, room.L1, room.L2
     q1, q2 = L1.shape[0], L2.shape[0]
     G1, G2 = np.zeros((q1, q1)), np.zeros((q2, q2))
-    own1, both, own2 = _summed_products(data.M11, f.N11), _summed_products(data.M12, f.N12), _summed_products(data.M22, f.N22)
+    own1 = _summed_products(data.M11, f.N11)
+    if q2 > 0:
+        both, own2 = _summed_products(data.M12, f.N12), _summed_products(data.M22, f.N22)
+    else:
+        both, own2 = np.empty((q1, 0, q1, 0)), np.empty((0, 0, 0, 0))
     for a in range(q1):
         for k in range(q1):
             for b in range(q1):

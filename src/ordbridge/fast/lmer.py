@@ -16,8 +16,7 @@ __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
 
 SINGULAR = 1e-4  # lme4's isSingular: a relative standard deviation below it
 AT_ZERO = 1e-4
-DIFFERENCE = 1e-4
-GAIN = 1e-11
+DIFFERENCE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,31 +102,28 @@ def fit_lmer(
     objective = _Objective(data, new_room(structure, data), REML)
     best = _search(objective, layout, clock)
     x = _settle_at_zero(objective, layout.fold(best.x), layout)
-    value, gradient = objective(x)
-    room = objective.room
-    n, p = X.shape
-    sigma = float(np.sqrt(room.values[1] / (n - p if REML else n)))
-    beta = np.linalg.solve(R, start + room.gamma)
+    slope, hessian, jacobian = _variance_derivatives(objective, x, clock)
+    x, value, gradient = _polish(objective, x, slope, hessian)
+    room, scale = objective.room, layout.entry_scales
+    sigma = _sigma(objective)
     R_inverse = np.linalg.inv(R)
+    vcov = sigma**2 * R_inverse @ np.linalg.inv(room.A) @ R_inverse.T
     modes, variances = _modes(structure, room, layout, sigma)
-    hessian, jacobian = _variance_derivatives(objective, x, sigma, R_inverse, clock)
-    vcov = jacobian[-1] * sigma / 2.0  # the covariance is sigma^2 times a matrix, its derivative in sigma 2 sigma times it
-    log_det_R = float(np.log(np.abs(np.diag(R))).sum()) if REML else 0.0
     return LmerSolution(
-        beta=beta,
+        beta=R_inverse @ (start + room.gamma),
         vcov=vcov,
-        df=satterthwaite(vcov, hessian, jacobian),
+        df=satterthwaite(vcov, hessian, R_inverse @ jacobian @ R_inverse.T),
         sigma=sigma,
-        L=layout.matrices(x / layout.entry_scales),
-        entries=x / layout.entry_scales,
-        loglik=-value - log_det_R,
-        gradient=2.0 * gradient * layout.entry_scales,
-        hessian=hessian,
+        L=layout.matrices(x / scale),
+        entries=x / scale,
+        loglik=-value - (float(np.log(np.abs(np.diag(R))).sum()) if REML else 0.0),
+        gradient=2.0 * gradient * scale,
+        hessian=hessian * np.outer(np.append(scale, 1.0), np.append(scale, 1.0)),
         modes=modes,
         mode_variance=variances,
         evaluations=objective.evaluations,
         converged=best.converged,
-        singular=bool((x[layout.diagonal] / layout.entry_scales[layout.diagonal] < SINGULAR).any()),
+        singular=bool((x[layout.diagonal] / scale[layout.diagonal] < SINGULAR).any()),
     )
 
 
@@ -183,7 +179,7 @@ def _search(objective: _Objective, layout: Layout, clock: Clock) -> Minimum:
         objective(x)
         values, vectors = np.linalg.eigh(objective.information())
         inverse = (vectors / np.maximum(values, 0.1)) @ vectors.T
-        found = minimise(objective, x, inverse, clock, gain=GAIN)
+        found = minimise(objective, x, inverse, clock)
         if best is None or found.value < best.value - 1e-9:
             best = found
         doubtful = not found.converged or (np.abs(found.x[layout.first]) < 0.05).any()
@@ -201,38 +197,62 @@ def _settle_at_zero(objective: _Objective, x: np.ndarray, layout: Layout) -> np.
     return settled if objective(settled)[0] <= objective(x)[0] + 1e-9 else x
 
 
-def _variance_derivatives(
-    objective: _Objective, x: np.ndarray, sigma: float, R_inverse: np.ndarray, clock: Clock
-) -> tuple[np.ndarray, np.ndarray]:
-    """Hessian of the deviance in (entries, sigma) and derivatives of the coefficients' covariance, both with p unprofiled.
+def _sigma(objective: _Objective) -> float:
+    """The residual standard deviation at the last evaluation."""
+    n, p = objective.data.n, objective.room.A.shape[0]
+    return float(np.sqrt(objective.room.values[1] / (n - p if objective.reml else n)))
 
-    lmerTest takes both by Richardson extrapolation of the deviance; here the gradient in the entries is exact, so central
-    differences of it are as accurate.
+
+def _variance_derivatives(
+    objective: _Objective, x: np.ndarray, clock: Clock
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradient and Hessian of the deviance in (entries, sigma), and the derivatives of the coefficients' covariance.
+
+    lmerTest takes the last two by Richardson extrapolation; here the gradient in the entries is exact, so that plain
+    differences of it do. The coefficients are those of the orthonormal columns.
     """
     data, room, reml = objective.data, objective.room, objective.reml
-    size, freedom = x.size, data.n - room.A.shape[0] if reml else data.n
-
-    def at(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        objective(entries)
-        slope = room.parts[0] + room.parts[1] / sigma**2 + (room.parts[2] if reml else 0.0)
-        return slope, sigma**2 * R_inverse @ np.linalg.inv(room.A) @ R_inverse.T
-
-    H = np.empty((size + 1, size + 1))
-    J = np.empty((size + 1, *room.A.shape))
+    size, p = x.size, room.A.shape[0]
+    freedom = data.n - p if reml else data.n
     objective(x)
-    r2 = room.values[1]
+    sigma = _sigma(objective)
+
+    def at_hand() -> tuple[np.ndarray, np.ndarray]:
+        slope = room.parts[0] + room.parts[1] / sigma**2
+        return slope + room.parts[2] if reml else slope, sigma**2 * np.linalg.inv(room.A)
+
+    slope, covariance = at_hand()
+    H = np.empty((size + 1, size + 1))
+    J = np.empty((size + 1, p, p))
     H[size, :size] = H[:size, size] = -2.0 * room.parts[1] / sigma**3
-    H[size, size] = 6.0 * r2 / sigma**4 - 2.0 * freedom / sigma**2
-    J[size] = 2.0 * sigma * R_inverse @ np.linalg.inv(room.A) @ R_inverse.T
-    for k in range(size):
+    H[size, size] = 6.0 * room.values[1] / sigma**4 - 2.0 * freedom / sigma**2
+    J[size] = 2.0 / sigma * covariance
+    for k, direction in enumerate(np.eye(size)):
         clock.check()
-        e = np.zeros(size)
-        e[k] = DIFFERENCE
-        (slope_up, cov_up), (slope_down, cov_down) = at(x + e), at(x - e)
-        H[k, :size] = (slope_up - slope_down) / (2.0 * DIFFERENCE)
-        J[k] = (cov_up - cov_down) / (2.0 * DIFFERENCE)
+        objective(x + DIFFERENCE * direction)
+        slope_ahead, covariance_ahead = at_hand()
+        H[k, :size] = (slope_ahead - slope) / DIFFERENCE
+        J[k] = (covariance_ahead - covariance) / DIFFERENCE
     H[:size, :size] = 0.5 * (H[:size, :size] + H[:size, :size].T)
-    return H, J
+    return slope, H, J
+
+
+def _polish(
+    objective: _Objective, x: np.ndarray, slope: np.ndarray, hessian: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Take one Newton step with the Hessian at hand, sigma profiled out, and keep it if it helps."""
+    H = hessian[:-1, :-1] - np.outer(hessian[:-1, -1], hessian[-1, :-1]) / hessian[-1, -1]
+    inside = (x != 0.0) | (slope != 0.0)  # entries at zero by symmetry stay there
+    step = np.zeros_like(x)
+    values = np.linalg.eigvalsh(H[np.ix_(inside, inside)]) if inside.any() else np.zeros(1)
+    if values[0] > 1e-6 * values[-1]:
+        step[inside] = np.linalg.solve(H[np.ix_(inside, inside)], slope[inside])
+    if 0 < np.abs(step).max() < 0.01:
+        value, gradient = objective(x - step)
+        if np.abs(gradient).max() <= np.abs(0.5 * slope).max():
+            return x - step, value, gradient
+    value, gradient = objective(x)
+    return x, value, gradient
 
 
 def _modes(
