@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,14 +106,21 @@ def run(
         "audit": float(audit),
         "environments": [],
     }
-    temporary = tempfile.TemporaryDirectory(prefix="ordbridge-") if store is None else None
-    folder = Store(Path(temporary.name if temporary else store or ""), manifest)
+    path = Path(tempfile.mkdtemp(prefix="ordbridge-") if store is None else store)
+    folder = Store(path, manifest)
     try:
         plan = Plan(grid.cells, resolved, int(sims), int(seed), engine, float(audit), timeout)
         execute(plan, folder, lambda: choose(backend, jobs, scheduler), progress)
+        result = Run(path, folder.manifest)
+    except BaseException:
+        if store is None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     finally:
         folder.close()
-    return Run(folder.path, folder.manifest, temporary)
+    if store is None:
+        weakref.finalize(result, shutil.rmtree, path, ignore_errors=True)
+    return result
 
 
 def default_store(grid: Grid, models: Any, seed: int, engine: str, term: str | None) -> Path:

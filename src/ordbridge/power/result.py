@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,6 @@ class Run:
 
     path: Path
     manifest: dict[str, Any]
-    _temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @cached_property
     def grid(self) -> Grid:

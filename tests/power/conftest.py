@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # worker processes import the stub from here
+
+import stub
+
+import ordbridge.power.api as api
+from ordbridge.power import Grid, Run
+from ordbridge.power.runner import execute
+
+
+@pytest.fixture
+def grid() -> Grid:
+    return Grid(preset="howcroft2021", variance="low", items=[20, 30], ratings_per_text=3, effect=[0, 0.62])
+
+
+@pytest.fixture
+def run_stub(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """Return power.run with workers whose engine needs no R."""
+
+    def run(grid: Grid, work: Callable[..., Any] = stub.work, **options: Any) -> Run:
+        def with_stub(plan: Any, store: Any, backend: Any, progress: Any) -> None:
+            execute(plan, store, backend, progress, work)
+
+        monkeypatch.setattr(api, "execute", with_stub)
+        return api.run(grid, **{"models": ["lm", "clm"], "sims": 10, "seed": 7, **options})
+
+    return run
+
+
+def same(a: Run, b: Run) -> bool:
+    """Tell whether two runs have the same fits; how long they took is another matter."""
+    left, right = (run.fits.drop_columns(["seconds"]) for run in (a, b))
+    return bool(pa.Table.equals(left, right))

@@ -1,0 +1,93 @@
+"""A worker whose engine is a few lines of NumPy, so that runner and store are tested without waiting for R."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from ordbridge.errors import BridgeError, FitTimeout
+from ordbridge.models.problem import Condition, Estimates, Problem
+from ordbridge.power import worker
+from ordbridge.power.worker import Answer, Batch
+
+
+def fit(problem: Problem) -> Estimates:
+    """Compare two means, with a normal test."""
+    y = problem.columns["rating"].values.astype(float)
+    x = problem.columns["system"].values.astype(float)
+    a, b = y[x == 0], y[x == 1]
+    difference = b.mean() - a.mean()
+    error = math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
+    z = difference / error
+    numbers = {"estimate": difference, "std_error": error, "df": np.nan, "statistic": z}
+    numbers["p_value"] = math.erfc(abs(z) / math.sqrt(2))
+    return Estimates(
+        terms=("system",),
+        effects=("fixed",),
+        **{name: np.array([value]) for name, value in numbers.items()},
+        vcov=np.eye(1),
+        random=(),
+        rows=np.arange(y.size),
+        loglik=-float(y.sum()),
+        edf=2,
+        converged=True,
+        singular=False,
+        package_version="stub 1",
+        conditions=(Condition("fit", "warning", "odd"),) if int(y.sum()) % 7 == 0 else (),
+    )
+
+
+def work(batch: Batch, fit=fit) -> Answer:
+    worker.engine_module = lambda engine: SimpleNamespace(fit=fit)
+    worker._warm = lambda engine, kind: None
+    return worker.fit_batch(batch)
+
+
+def slow(batch: Batch) -> Answer:
+    time.sleep(0.02 * len(batch.fits))
+    return work(batch)
+
+
+def poisoned(batch: Batch) -> Answer:
+    """Die of a segmentation fault at replicate 3 of lm, every time; note every attempt."""
+    for f in batch.fits:
+        if f.replicate == 3 and f.model.name == "lm":
+            with open(os.environ["STUB_ATTEMPTS"], "a") as attempts:
+                attempts.write(f"{len(batch.fits)}\n")
+            os.kill(os.getpid(), signal.SIGSEGV)
+    return work(batch)
+
+
+def dies_once(batch: Batch) -> Answer:
+    """Be killed at replicate 3, but only the first time."""
+    mark = Path(os.environ["STUB_ATTEMPTS"])
+    if any(f.replicate == 3 for f in batch.fits) and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return slow(batch)
+
+
+def late(problem: Problem) -> Estimates:
+    raise FitTimeout("lm ran longer than 5 seconds and was stopped: rating ~ system")
+
+
+def wrong(problem: Problem) -> Estimates:
+    raise ZeroDivisionError("division by zero")
+
+
+def times_out(batch: Batch) -> Answer:
+    return work(batch, late)
+
+
+def goes_wrong(batch: Batch) -> Answer:
+    return work(batch, wrong)
+
+
+def no_r(batch: Batch) -> Answer:
+    raise BridgeError("there is no R on this machine")

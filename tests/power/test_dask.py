@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import stub
+
+from conftest import same
+from ordbridge.errors import InputError
+
+pytest.importorskip("distributed")
+
+
+def test_local_cluster_with_a_worker_killed_in_the_middle(grid, run_stub):
+    import distributed
+
+    quiet = run_stub(grid, sims=20)
+    killed = []
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+
+        def kill(progress):
+            if not killed and 0 < progress.done < progress.total:
+                nanny = next(iter(cluster.workers.values()))
+                killed.append(nanny.pid)
+                os.kill(nanny.pid, signal.SIGKILL)
+
+        options = {"backend": "dask", "scheduler": cluster.scheduler_address, "progress": kill}
+        disturbed = run_stub(grid, stub.slow, sims=20, **options)
+    assert killed
+    assert same(disturbed, quiet)
+
+
+def test_a_cluster_of_our_own(grid, run_stub):
+    assert same(run_stub(grid, backend="dask", jobs=2), run_stub(grid))
+
+
+def test_a_poisoned_fit_does_not_stop_dask(grid, run_stub, tmp_path, monkeypatch):
+    from ordbridge.power import Grid
+
+    monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "attempts"))
+    few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=[0.62])
+    fits = run_stub(few, stub.poisoned, sims=6, backend="dask", jobs=2).fits.to_pylist()
+    assert [(r["replicate"], r["model"]) for r in fits if r["status"] == "crashed"] == [(3, "lm")]
+    assert len(fits) == 12
+
+
+def test_a_scheduler_that_is_not_there(grid, run_stub, monkeypatch):
+    import distributed
+
+    def nobody(*_, **__):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", nobody)
+    with pytest.raises(InputError, match="no Dask scheduler at tcp://nowhere:1"):
+        run_stub(grid, backend="dask", scheduler="tcp://nowhere:1")

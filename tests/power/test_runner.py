@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import stub
+
+from conftest import same
+from ordbridge.errors import BridgeError, InputError
+from ordbridge.power import Grid, Progress, load
+from ordbridge.power.batches import Queue
+from ordbridge.power.models import resolve
+from ordbridge.power.store import FITS
+from ordbridge.power.worker import Fit
+
+
+def test_every_fit_leaves_a_row(grid, run_stub, tmp_path):
+    run = run_stub(grid, store=tmp_path / "run")
+    assert run.fits.schema.equals(FITS)
+    keys = [(r["cell"], r["replicate"], r["model"]) for r in run.fits.to_pylist()]
+    assert keys == [(cell.label, i, model) for cell in grid.cells for i in range(10) for model in ("lm", "clm")]
+    assert set(run.fits["status"].to_pylist()) == {"ok", "warning"}
+    again = load(tmp_path / "run")
+    assert again.fits.equals(run.fits)
+    assert again.power().equals(run.power())
+
+
+def test_all_models_see_the_same_dataset(grid, run_stub):
+    fits = run_stub(grid).fits.to_pandas()
+    loglik = fits.pivot(index=["cell", "replicate"], columns="model", values="loglik")
+    difference = loglik["lm"] - loglik["clm"]  # minus the sum of ratings, coded from 1 for lm and from 0 for clm
+    assert loglik["lm"].nunique() > 20
+    assert set(difference) <= {-120.0, -180.0}
+
+
+def test_one_or_two_jobs_and_resumed_ten_times(grid, run_stub, tmp_path):
+    one = run_stub(grid, jobs=1)
+    two = run_stub(grid, jobs=2)
+    for sims in range(1, 11):
+        pieces = run_stub(grid, jobs=1 + sims % 2, sims=sims, store=tmp_path / "pieces")
+    assert same(one, two)
+    assert same(one, pieces)
+
+
+def test_more_cells_and_replicates_change_nothing(grid, run_stub):
+    small = run_stub(grid, sims=5).fits.drop_columns(["seconds"]).to_pylist()
+    wider = Grid(preset="howcroft2021", variance=["high", "low"], items=[30, 20], ratings_per_text=3, effect=[0.62, 0])
+    large = run_stub(wider, sims=8).fits.drop_columns(["seconds"]).to_pylist()
+    assert all(row in large for row in small)
+    assert len(large) == 8 * 8 * 2
+
+
+def test_a_poisoned_fit_is_tried_once_more_and_recorded(grid, run_stub, tmp_path, monkeypatch):
+    monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "attempts"))
+    _fresh_workers()
+    few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=[0.62])
+    run = run_stub(few, stub.poisoned, jobs=2)
+    rows = run.fits.to_pylist()
+    crashed = [row for row in rows if row["status"] == "crashed"]
+    assert [(row["replicate"], row["model"]) for row in crashed] == [(3, "lm")]
+    assert "SIGSEGV" in crashed[0]["message"] and crashed[0]["p_value"] is None
+    assert len(rows) == 20
+    assert len((tmp_path / "attempts").read_text().splitlines()) == 2  # in its batch, and once more alone
+    kept = [row | {"seconds": 0} for row in rows if row not in crashed]
+    calm = [row | {"seconds": 0} for row in run_stub(few).fits.to_pylist()]
+    assert kept == [row for row in calm if (row["replicate"], row["model"]) != (3, "lm")]
+    assert run.failures()["n"].to_pylist() == [1]
+
+
+def test_a_killed_worker_is_replaced(grid, run_stub, tmp_path, monkeypatch):
+    monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "mark"))
+    _fresh_workers()
+    disturbed = run_stub(grid, stub.dies_once, jobs=2)
+    assert (tmp_path / "mark").exists()
+    assert same(disturbed, run_stub(grid))
+
+
+def test_timeouts_and_errors_are_recorded(grid, run_stub):
+    late = run_stub(grid, stub.times_out, sims=2, models=["lm"])
+    assert set(late.fits["status"].to_pylist()) == {"timeout"}
+    wrong = run_stub(grid, stub.goes_wrong, sims=2, models=["lm"])
+    assert set(wrong.fits["status"].to_pylist()) == {"error"}
+    (group,) = wrong.failures().to_pylist()
+    assert group["n"] == 8 and group["message"] == "division by zero"
+    table = wrong.power()
+    assert table["power"].null_count == table.num_rows
+    assert set(table["note"].to_pylist()) == {"every fit failed: division by zero"}
+
+
+def test_a_missing_r_stops_the_run(grid, run_stub):
+    with pytest.raises(BridgeError, match="no R"):
+        run_stub(grid, stub.no_r)
+
+
+def test_progress(grid, run_stub, tmp_path):
+    told: list[Progress] = []
+    run_stub(grid, stub.slow, sims=20, store=tmp_path / "run", progress=told.append)
+    assert told[0].done == 0 and told[-1].done == told[-1].total == 160
+    assert any(p.rate > 0 and p.seconds_left is not None for p in told)
+    told.clear()
+    run_stub(grid, sims=20, store=tmp_path / "run", progress=told.append)
+    assert [(p.done, p.failures) for p in told] == [(160, 0)]
+
+
+def test_a_second_run_on_the_store_does_nothing_new(grid, run_stub, tmp_path):
+    run_stub(grid, store=tmp_path / "run")
+    parts = sorted((tmp_path / "run" / "fits").iterdir())
+    run_stub(grid, stub.no_r, store=tmp_path / "run")  # would fail if anything were sent to a worker
+    assert sorted((tmp_path / "run" / "fits").iterdir()) == parts
+
+
+def test_big_cells_first_in_batches_that_grow_and_shrink(grid):
+    models = resolve(["lm"], grid.cells)
+    todo = {cell: (1000, iter([(Fit(i, models[0], "ordinal"),) for i in range(1000)])) for cell in grid.cells}
+    queue = Queue(todo, models, seed=1, timeout=None, jobs=2)
+    sizes, rows = [], []
+    while batch := queue.next():
+        sizes.append(len(batch.fits))
+        rows.append(batch.cell.design.num_rows)
+        queue.learn(batch, len(batch.fits) * rows[-1] / 18_000)
+    assert rows == sorted(rows, reverse=True)
+    assert sum(sizes) == 4000
+    assert sizes[0] == 1 and max(sizes) == 150 and sizes[-1] < 20
+    assert queue.seconds_left() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"sims": 0}, "sims=0 must be"),
+        ({"seed": -1}, "seed=-1 must be"),
+        ({"seed": True}, "seed=True must be"),
+        ({"alpha": 1.5}, "alpha=1.5"),
+        ({"audit": 2}, "audit=2"),
+        ({"timeout": 0}, "timeout=0"),
+        ({"jobs": 0}, "jobs=0"),
+        ({"engine": "julia"}, "engine='julia'"),
+        ({"backend": "spark"}, "backend='spark'"),
+        ({"scheduler": "tcp://x"}, "scheduler belongs"),
+        ({"models": []}, "no list of models"),
+        ({"models": "lm"}, "no list of models"),
+        ({"models": ["glm"]}, "there is no model 'glm'"),
+        ({"models": {"lm": {"formla": "x"}}}, "no option 'formla'"),
+        ({"models": {"lm": "rating ~ sytem"}}, "there is no column 'sytem'"),
+        ({"models": {"lmer": "rating ~ system"}}, "no random effects"),
+    ],
+)
+def test_refusals(grid, run_stub, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        run_stub(grid, **options)
+
+
+def test_models_by_name_formula_and_option(grid):
+    models = resolve(
+        {"clmm": {}, "simple": {"kind": "clmm", "formula": "rating ~ system + (1 | item)", "link": "logit"}}, grid.cells
+    )
+    assert [m.name for m in models] == ["clmm", "simple"]
+    assert models[0].formula == "rating ~ system + (system | participant) + (system | item)"
+    assert (models[0].link, models[1].link, models[0].term) == ("probit", "logit", "system")
+    assert not models[0].REML
+
+
+def test_three_systems_need_a_term():
+    from ordbridge.simulate import Truth
+
+    truth = Truth(effects=(0.0, 0.5), thresholds=(-1.0, 1.0))
+    cells = Grid(truth=truth, design="crossed", items=6, ratings_per_text=4).cells
+    with pytest.raises(InputError, match="systemB or systemC"):
+        resolve(["clm"], cells)
+    assert resolve(["clm"], cells, "systemC")[0].term == "systemC"
+    vas = [dataclasses.replace(c, content=c.content.replace('"truth": {', '"truth": {"scale": "vas", ')) for c in cells]
+    with pytest.raises(InputError, match="scale='vas'"):
+        resolve(["clm"], vas, "systemC")
+
+
+def _fresh_workers() -> None:
+    """End the workers of earlier tests, so that new ones see this test's environment."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)

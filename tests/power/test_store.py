@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import errno
+import gc
+import json
+import os
+import shutil
+import warnings
+
+import pyarrow.parquet as pq
+import pytest
+import stub
+
+from conftest import same
+from ordbridge.errors import InputError
+from ordbridge.power import Grid, load, store
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "run"
+
+
+def _parts(folder):
+    return sorted((folder / "fits").iterdir())
+
+
+def test_manifest_says_what_was_asked_and_with_what(grid, run_stub, folder):
+    run_stub(grid, store=folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["seed"] == 7 and manifest["sims"] == 10
+    assert manifest["grid"]["truths"]["low"]["item_sd"] == [0.29, 0.63]
+    assert manifest["models"]["lm"]["formula"] == "rating ~ system"
+    (environment,) = manifest["environments"]
+    assert {"python", "numpy", "pyarrow", "ordbridge"} <= set(environment)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"seed": 8}, "seed is 7 there and 8 here"),
+        ({"models": ["lm"]}, "the model clm is only there"),
+        ({"models": {"lm": "rating ~ system + order", "clm": {}}}, "formula of lm is 'rating ~ system' there and"),
+        ({"models": {"lm": {}, "clm": {"link": "logit"}}}, "link of clm is 'probit' there and 'logit' here"),
+    ],
+)
+def test_another_run_is_refused(grid, run_stub, folder, options, sentence):
+    run_stub(grid, sims=2, store=folder)
+    with pytest.raises(InputError, match=sentence):
+        run_stub(grid, sims=2, store=folder, **options)
+
+
+def test_another_grid_is_refused(grid, run_stub, folder):
+    run_stub(grid, sims=2, store=folder)
+    axes = {"variance": "low", "items": [20, 30], "ratings_per_text": 3, "effect": [0, 0.62]}
+    with pytest.raises(InputError, match="items is 20, 30 there and 20, 40 here"):
+        run_stub(Grid(preset="howcroft2021", **axes | {"items": [20, 40]}), sims=2, store=folder)
+    other = {"low": Grid(preset="howcroft2021").truths["high"]}
+    with pytest.raises(InputError, match="the truth or the design of cell 'variance=low items=20"):
+        run_stub(Grid(truth=other, design="howcroft2021", **axes), sims=2, store=folder)
+    shuffled = Grid(preset="howcroft2021", **axes | {"items": [30, 20], "effect": [0.62, 0]})
+    run_stub(shuffled, sims=2, store=folder)  # the same cells in another order are the same run
+
+
+def test_fewer_sims_keep_what_is_there(grid, run_stub, folder):
+    run_stub(grid, sims=4, store=folder)
+    assert run_stub(grid, sims=2, store=folder).fits.num_rows == 4 * 4 * 2
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "text"])
+def test_a_damaged_part_is_set_aside_and_its_fits_run_again(grid, run_stub, folder, damage):
+    whole = run_stub(grid, sims=4)
+    run_stub(grid, sims=4, store=folder)
+    part = _parts(folder)[0]
+    data = bytearray(part.read_bytes())
+    if damage == "truncated":
+        data = data[: len(data) // 2]
+    elif damage == "flipped":
+        data[200] ^= 0xFF
+    else:
+        data = bytearray(b"cell,replicate\n")
+    part.write_bytes(data)
+    with pytest.warns(UserWarning, match=f"{part.name} is not read: it is damaged"):
+        left = load(folder).fits.num_rows
+    assert left < whole.fits.num_rows
+    assert (folder / "set-aside" / part.name).exists() and not part.exists()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same(run_stub(grid, sims=4, store=folder), whole)
+
+
+def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
+    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, sims=2, seed=8, store=tmp_path / "other")
+    foreign = _parts(tmp_path / "other")[0]
+    shutil.copy(foreign, folder / "fits")
+    with pytest.warns(UserWarning, match="belongs to another run"):
+        assert load(folder).fits.num_rows == 2 * 4 * 2
+    part = _parts(folder)[0]
+    table = pq.read_table(part)
+    renamed = table.rename_columns(["zelle", *table.column_names[1:]]).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(renamed, part)
+    part.rename(part.with_name(f"0-{store._checksum(part)}.parquet"))
+    with pytest.warns(UserWarning, match="it has other columns"):
+        assert load(folder).fits.num_rows < 2 * 4 * 2
+
+
+def test_rows_written_twice_count_once(grid, run_stub, folder):
+    run = run_stub(grid, sims=2, store=folder)
+    shutil.copy(_parts(folder)[0], _parts(folder)[0].with_name(f"0-{_parts(folder)[0].name.partition('-')[2]}"))
+    assert load(folder).fits.equals(run.fits)
+
+
+def test_small_parts_are_merged(grid, run_stub, folder, monkeypatch):
+    monkeypatch.setattr(store, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(store, "SMALL_PARTS", 5)
+    run = run_stub(grid, sims=30, store=folder)
+    assert len(_parts(folder)) < 5
+    assert same(run, run_stub(grid, sims=30))
+
+
+def test_what_a_killed_writer_left_behind_is_cleared(grid, run_stub, folder):
+    run_stub(grid, sims=2, store=folder)
+    (folder / "fits" / ".half.parquet.tmp").write_bytes(b"PAR1")
+    (folder / ".manifest-x.tmp").write_text("{")
+    assert run_stub(grid, sims=3, store=folder).fits.num_rows == 3 * 4 * 2
+    assert not list(folder.rglob("*.tmp"))
+
+
+def test_a_full_disk_stops_with_a_sentence(grid, run_stub, folder, monkeypatch):
+    write, calls = pq.ParquetWriter.write_batch, []
+
+    def full(self, batch, *args):
+        calls.append(batch.num_rows)
+        if len(calls) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(self, batch, *args)
+
+    monkeypatch.setattr(store, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
+    with pytest.raises(OSError, match=r"no space left for .*run: what was stored stays readable"):
+        run_stub(grid, stub.slow, store=folder)
+    assert load(folder).fits.num_rows == sum(calls[:2]) > 0
+    assert not list(folder.rglob("*.tmp"))
+    monkeypatch.undo()
+    assert same(run_stub(grid, store=folder), run_stub(grid))
+
+
+def test_two_runs_on_one_store(grid, run_stub, folder):
+    held = run_stub(grid, sims=2, store=folder)
+    writing = store.Store(folder, held.manifest)
+    with pytest.raises(InputError, match=f"another run \\(process {os.getpid()}\\) is writing"):
+        run_stub(grid, sims=2, store=folder)
+    writing.close()
+    run_stub(grid, sims=2, store=folder)
+
+
+def test_a_folder_with_other_things_is_refused(grid, run_stub, folder, tmp_path):
+    folder.mkdir()
+    (folder / "thesis.tex").touch()
+    with pytest.raises(InputError, match=r"holds 'thesis.tex' but no power run"):
+        run_stub(grid, store=folder)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        run_stub(grid, store=tmp_path / "file")
+    with pytest.raises(InputError, match=r"no manifest.json"):
+        load(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": ')
+    with pytest.raises(InputError, match="is damaged"):
+        load(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 99}')
+    with pytest.raises(InputError, match="has format 99"):
+        load(tmp_path)
+
+
+def test_parts_are_read_while_the_run_goes_on(grid, run_stub, folder):
+    seen = []
+
+    def look(progress):
+        if progress.done:
+            seen.append(load(folder).fits.num_rows)
+
+    run = run_stub(grid, stub.slow, sims=20, store=folder, progress=look)
+    assert seen[-1] == run.fits.num_rows
+    assert seen == sorted(seen)
+
+
+def test_without_a_store_the_run_lives_as_long_as_its_object(grid, run_stub):
+    run = run_stub(grid, sims=1)
+    path = run.path
+    assert path.is_dir() and run.fits.num_rows == 8
+    del run
+    gc.collect()
+    assert not path.exists()
