@@ -20,7 +20,7 @@ ACCEPTED = [
     "y ~ (1 | g:h) + (1 | g/h)",
     "log(y + 1) ~ I((a * 2 + 1)^2) + poly(b, 2) + factor(c)",
     "ordered(y) ~ scale(a) + exp(-b) + sqrt(c)",
-    "`my y` ~ `if` + `a\\`b` + größe + .x",
+    "`my y` ~ `if` + `a\\`b` + `größe` + .x",
 ]
 
 

@@ -218,7 +218,8 @@ def quote(name: str) -> str:
     >>> quote("rating"), quote("my rating"), quote("if")
     ('rating', '`my rating`', '`if`')
     """
-    if SYNTACTIC.fullmatch(name) and not RESERVED.fullmatch(name):
+    # R's idea of a letter depends on its locale, so every name beyond ASCII is quoted
+    if name.isascii() and SYNTACTIC.fullmatch(name) and not RESERVED.fullmatch(name):
         return name
     escaped = name.replace("\\", "\\\\").replace("`", "\\`")
     return f"`{escaped}`"

@@ -124,13 +124,14 @@ class Fit:
 
     def _position(self, term: str) -> int:
         terms = self.estimates.terms
-        for wanted in (term, quote(term)):
-            if wanted in terms:
-                return terms.index(wanted)
+        for name in (term, quote(term)):
+            if name in terms:
+                return terms.index(name)
         column = self.problem.columns.get(term)
         if column is not None:
             labels = column.levels if column.kind == "factor" else ("TRUE",)
-            found = [i for i, name in enumerate(terms) if name in {quote(term) + label for label in labels}]
+            wanted = {prefix + label for prefix in (term, quote(term)) for label in labels}
+            found = [i for i, name in enumerate(terms) if name in wanted]
             if len(found) == 1:
                 return found[0]
         raise InputError(f"there is no term {term!r}; the terms are {', '.join(map(repr, terms))}")
