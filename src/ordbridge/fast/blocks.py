@@ -25,7 +25,17 @@ from numba import njit
 
 from ordbridge.fast import dense
 
-__all__ = ["Factors", "Graph", "Structure", "allocate", "cross_products", "factorise", "selected_inverse", "solve", "transform"]
+__all__ = [
+    "Factors",
+    "Graph",
+    "Structure",
+    "allocate",
+    "cross_products",
+    "factorise",
+    "selected_inverse",
+    "solve",
+    "transform",
+]
 
 _jit = njit(cache=True, nogil=True)
 

@@ -172,9 +172,7 @@ def _starts(layout: Layout, sd: float) -> Iterator[np.ndarray]:
         yield np.where(layout.diagonal, sd, correlation * sd)
 
 
-def _search(
-    objective: _Objective, mean: np.ndarray, layout: Layout, link: str, clock: Clock
-) -> tuple[Minimum, int]:
+def _search(objective: _Objective, mean: np.ndarray, layout: Layout, link: str, clock: Clock) -> tuple[Minimum, int]:
     """Minimise from one start, and from two more if the first end is doubtful; return the lowest end."""
     best: Minimum | None = None
     sd = 0.5 * LATENT_SD[link]

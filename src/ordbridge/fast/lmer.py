@@ -255,9 +255,7 @@ def _polish(
     return x, value, gradient
 
 
-def _modes(
-    structure: Structure, room: Room, layout: Layout, sigma: float
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _modes(structure: Structure, room: Room, layout: Layout, sigma: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Conditional modes L u and their conditional variances sigma^2 diag(L N L'), as lme4's condVar."""
     modes, variances = [], []
     for L, u, N, scale in (
