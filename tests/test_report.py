@@ -1,5 +1,6 @@
 """The page builder: escaped, self-contained, whole."""
 
+import re
 from html.parser import HTMLParser
 
 import pyarrow as pa
@@ -67,6 +68,9 @@ def test_nothing_comes_from_elsewhere_and_pictures_do_not_clash():
     parser.feed(html)
     assert not {"script", "link", "img", "iframe", "image", "metadata"} & set(parser.seen)
     assert len(parser.identifiers) == len(set(parser.identifiers))
+    references = re.findall(r'(?:href="#|url\(#)([^")]+)', html)
+    assert references
+    assert set(references) <= set(parser.identifiers)
     for reference in ("@import", "src=", "DOCTYPE svg", 'href="http', "url(http"):
         assert reference not in html
 

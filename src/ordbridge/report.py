@@ -174,7 +174,7 @@ def _inline_svg(figure: Figure, prefix: str, label: str) -> str:
 
     text = StringIO()
     with matplotlib.rc_context({"svg.hashsalt": prefix}):  # the same figure gives the same file
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        figure.savefig(text, format="svg")
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

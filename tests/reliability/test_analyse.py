@@ -143,7 +143,7 @@ def test_use_of_categories():
         ("P1", "3", 1),
     ]
     assert rows[0]["share"] == pytest.approx(2 / 3)
-    slider = np.random.default_rng(1).uniform(0, 100, size=(50, 2)).round(1)
+    slider = np.random.default_rng(1).integers(0, 101, size=(50, 2))
     rows = quietly(long(slider), level="interval", scale=(0, 100)).categories.to_pylist()
     assert [row["category"] for row in rows[:10]] == [f"{low} to {low + 10}" for low in range(0, 100, 10)]
     counts, _ = np.histogram(slider[:, 0], bins=np.arange(0, 101, 10))

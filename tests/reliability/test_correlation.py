@@ -116,13 +116,13 @@ def test_kendall_w_of_identical_rankings_is_one():
 
 
 def test_retest_is_pearson_of_all_ratings_given_twice():
-    first, second = simulated(seed=1), simulated(seed=1) + np.random.default_rng(2).integers(0, 2, (80, 4))
+    first, second = simulated(seed=1), np.round(simulated(seed=1) / 4 + np.random.default_rng(2).normal(size=(80, 4)))
     second[5, 2] = np.nan
     given = ~np.isnan(second)
     expected = stats.pearsonr(first[given], second[given])
     result = rel.test_retest(first, second)
     assert result.value == pytest.approx(expected.statistic, abs=1e-12)
-    assert result.p_value == pytest.approx(expected.pvalue, rel=1e-6)
+    assert 1e-12 < result.p_value == pytest.approx(expected.pvalue, rel=1e-6)
     assert (result.n_items, result.n_raters, result.n_pairs) == (80, 4, 319)
     assert result.low < result.value < result.high
 
@@ -132,6 +132,13 @@ def test_retest_matches_long_tables_by_label():
     second = {"item": ["c", "b", "a", "z"], "participant": ["x", "x", "x", "x"], "rating": [3, 3, 1, 7]}
     expected = stats.pearsonr([1, 2, 3], [1, 3, 3]).statistic
     assert rel.test_retest(first, second, draws=0).value == pytest.approx(expected)
+    crossed = {
+        "item": [*second["item"], "d", "a"],
+        "participant": [*second["participant"], "x", "y"],
+        "rating": [*second["rating"], 2, 8],
+    }
+    once = {"item": [*first["item"], "d"], "participant": [*first["participant"], "y"], "rating": [1, 2, 3, 9, 4]}
+    assert rel.test_retest(once, crossed, draws=0).n_items == 3  # nobody rated item d twice
     with pytest.raises(InputError, match="no common raters"):
         rel.test_retest(first, {**second, "participant": ["q"] * 4})
 

@@ -35,6 +35,8 @@ def test_categories_used_fills_every_bar():
     widths = np.array([bar.get_width() for bar in panel.patches]).reshape(5, 3)
     np.testing.assert_allclose(widths.sum(axis=0), 1)
     assert widths[0].tolist() == [0.2, 0, 0]
+    starts = np.array([bar.get_x() for bar in panel.patches]).reshape(5, 3)
+    np.testing.assert_allclose(starts, np.cumsum(widths, axis=0) - widths, atol=1e-12)
 
 
 def test_heat_map_is_symmetric_and_empty_where_there_is_no_value():

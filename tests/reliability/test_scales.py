@@ -54,6 +54,16 @@ def test_in_a_latin_square_w_is_over_the_systems():
     assert row["kendall_w"] == pytest.approx(stats.friedmanchisquare(*means).statistic / (5 * 4))
 
 
+def test_w_is_over_the_systems_when_most_texts_were_not_rated_by_all():
+    _, slider = two_scales()
+    numbers = slider[["item", "rater"]].map(lambda label: int(label[1:]))
+    few_complete = slider[(numbers["item"] < 3) | (numbers["rater"] != 0)]
+    many_complete = slider[(numbers["item"] < 5) | (numbers["rater"] != 0)]
+    result = scales.compare(few_complete, many_complete, draws=0).reliability.to_pylist()
+    assert [row["over"] for row in result] == ["systems", "texts"]
+    assert result[1]["n_ranked"] == 25
+
+
 def test_interchangeability_is_the_correlation_of_system_means():
     seven, slider = two_scales()
     rows = scales.compare(seven, slider, draws=0).interchangeability.to_pylist()
@@ -172,6 +182,7 @@ def test_validity_takes_a_mapping_or_a_table():
             "2 systems in common; a correlation of means needs at least 3",
         ),
         (lambda a, b: scales.validity(a, dict.fromkeys(["S0", "S1", "S2"], 1)), "do not differ"),
+        (lambda a, b: scales.validity(a.assign(rating=2), {"S0": 1, "S1": 2, "S2": 3}), "do not differ"),
         (lambda a, b: scales.stability(a, b.assign(rater="X" + b["rater"])), "no common raters"),
     ],
 )
