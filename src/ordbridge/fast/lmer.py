@@ -32,6 +32,7 @@ class LmerSolution:
     loglik: float
     gradient: np.ndarray
     hessian: np.ndarray  # of the deviance in (entries, sigma), as lmerTest has it
+    profile_hessian: np.ndarray  # with sigma at its best for any entries
     modes: list[np.ndarray]
     mode_variance: list[np.ndarray]
     evaluations: int
@@ -119,6 +120,7 @@ def fit_lmer(
         loglik=-value - (float(np.log(np.abs(np.diag(R))).sum()) if REML else 0.0),
         gradient=2.0 * gradient * scale,
         hessian=hessian * np.outer(np.append(scale, 1.0), np.append(scale, 1.0)),
+        profile_hessian=_profile(hessian) * np.outer(scale, scale),
         modes=modes,
         mode_variance=variances,
         evaluations=objective.evaluations,
@@ -237,11 +239,16 @@ def _variance_derivatives(
     return slope, H, J
 
 
+def _profile(hessian: np.ndarray) -> np.ndarray:
+    """Take sigma out of a Hessian in (entries, sigma)."""
+    return hessian[:-1, :-1] - np.outer(hessian[:-1, -1], hessian[-1, :-1]) / hessian[-1, -1]
+
+
 def _polish(
     objective: _Objective, x: np.ndarray, slope: np.ndarray, hessian: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """Take one Newton step with the Hessian at hand, sigma profiled out, and keep it if it helps."""
-    H = hessian[:-1, :-1] - np.outer(hessian[:-1, -1], hessian[-1, :-1]) / hessian[-1, -1]
+    H = _profile(hessian)
     inside = (x != 0.0) | (slope != 0.0)  # entries at zero by symmetry stay there
     step = np.zeros_like(x)
     values = np.linalg.eigvalsh(H[np.ix_(inside, inside)]) if inside.any() else np.zeros(1)
