@@ -1,5 +1,6 @@
 """The whole analysis: tables, readings, warnings, flags, checklist, and the page made of them."""
 
+import time
 import warnings
 from pathlib import Path
 
@@ -251,6 +252,14 @@ def test_flickr_is_recognised_as_sorted():
     )
     assert values["Davies & Fleiss' κ"] == pytest.approx(0.5259, abs=5e-5)
     assert values["Goodman & Kruskal's γ"] == pytest.approx(0.98875, abs=5e-6)
+
+
+@needs_data
+def test_all_coefficients_of_flickr_take_less_than_ten_seconds():
+    start = time.perf_counter()
+    result = quietly(DATA / "flickr8k.csv", level="interval", draws=1000)
+    assert time.perf_counter() - start < 10
+    assert None not in result.coefficients["conf_low"].to_pylist()
 
 
 @needs_data
