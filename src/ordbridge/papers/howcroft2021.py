@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordbridge.papers.past_studies import settings_from
 from ordbridge.papers.settings import Settings
 from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.draw import Seed, stream
@@ -23,6 +24,7 @@ __all__ = [
     "items",
     "ratings",
     "settings",
+    "settings_from",
     "simulations",
     "threshold_distribution",
     "thresholds",

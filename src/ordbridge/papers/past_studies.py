@@ -1,0 +1,364 @@
+"""Settings for a power study from the ratings of past studies, as in section 4.2 of Howcroft & Rieser (2021)."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge import tables
+from ordbridge.design.inspect import encode
+from ordbridge.errors import FitError, InputError
+from ordbridge.papers.settings import Settings
+from ordbridge.simulate import ThresholdDistribution, Truth
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = ["EstimatedSettings", "identified_terms", "settings_from"]
+
+LEAST_LEVELS = 3  # as many as clmm asks of a grouping factor
+SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {
+    "low": min,
+    "general": lambda x: float(np.mean(x)),
+    "high": max,
+}
+
+
+class EstimatedSettings(Settings):
+    """The settings ``low``, ``general`` and ``high``, each a truth, with the estimates they come from.
+
+    Attributes
+    ----------
+    fits
+        One row a dataset: formula, size, log-likelihood, whether it converged, whether its numbers entered.
+    thresholds
+        One row a dataset and threshold: its estimate, and the distance to the next.
+    effects
+        One row a dataset and system after the first: coefficient and absolute value.
+    deviations
+        One row a dataset, group (participant, item) and term (intercept, or the system of a slope): standard deviation.
+    notes
+        What was left out and why, and what else to know.
+    """
+
+    fits: pa.Table
+    thresholds: pa.Table
+    effects: pa.Table
+    deviations: pa.Table
+    notes: tuple[str, ...]
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a study file for ``ordbridge power`` with these settings, and write it if there is a path."""
+        distance = _mean_distance(self)
+        effects = [0.0, *(round(share * distance, 3) for share in (0.25, 0.5, 0.75, 1.0))]
+        distinct = [name for name in self if name == "general" or self[name] != self["general"]]
+        lines = ["# Settings from past studies, ready for: ordbridge power FILE", *(f"# {note}" for note in self.notes)]
+        for name in distinct:
+            lines += ["", *_truth_section(name, self[name])]
+        lines += [
+            "",
+            "[design]",
+            'kind = "counterbalanced"',
+            "texts_per_participant = 20",
+            "",
+            "[grid]",
+            f"variance = [{', '.join(_quoted(name) for name in distinct)}]",
+            "items = [50, 100]",
+            "ratings_per_text = [3]",
+            f"effect = {effects}  # 0, and quarters of the mean distance between thresholds",
+        ]
+        text = "\n".join(lines) + "\n"
+        if path is not None:
+            if not Path(path).parent.is_dir():
+                raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+
+def settings_from(
+    studies: Any,
+    *,
+    engine: str = "ordinal",
+    link: str = "probit",
+    system: str = "system",
+    item: str = "item",
+    participant: str = "participant",
+    rating: str = "rating",
+    timeout: float | None = None,
+) -> EstimatedSettings:
+    """Fit the maximal model to each past study and summarise what is needed to simulate the next one.
+
+    ``clmm(rating ~ system + (system | participant) + (system | item))`` is fitted to each dataset, without the terms
+    that it cannot identify (see :func:`identified_terms`). The settings are the smallest, mean and largest standard
+    deviation over datasets, of intercepts and of slopes apart; thresholds vary from study to study as the lowest
+    threshold and the distances between neighbours do; random effects are uncorrelated. The effect is the mean
+    absolute coefficient; a power grid replaces it by its own.
+
+    Parameters
+    ----------
+    studies
+        A table or file of ratings, several of them, or a mapping from names to them. Where a table has the columns
+        ``dataset`` or ``criterion``, each of their combinations is a dataset of its own.
+    engine, link, timeout
+        As for :func:`ordbridge.clmm`.
+    system, item, participant, rating
+        Columns. A table without participants is fitted without their terms.
+
+    Returns
+    -------
+    EstimatedSettings
+        Takes a place as ``truth`` of :class:`ordbridge.power.Grid` as it is.
+
+    References
+    ----------
+    Howcroft & Rieser (2021), section 4.2 and their code.
+
+    Examples
+    --------
+    >>> study = {"system": list("AABB") * 6, "item": [f"I{i // 2}" for i in range(24)],
+    ...          "rating": [1, 2, 2, 3, 3, 3, 2, 3, 1, 1, 1, 2, 2, 2, 3, 3, 1, 2, 2, 3, 3, 2, 3, 3]}
+    >>> settings = settings_from({"pilot": study})
+    >>> list(settings), settings["general"].item_sd[1]
+    (['low', 'general', 'high'], 0.0)
+    >>> settings.notes[1]
+    "pilot: the items' slopes are not identified and left out, because no item occurs under both A and B"
+    """
+    columns = {"system": system, "item": item, "participant": participant, "rating": rating}
+    notes: list[str] = []
+    estimates: dict[str, Truth] = {}
+    rows: dict[str, list[dict[str, Any]]] = {"fits": [], "thresholds": [], "effects": [], "deviations": []}
+    for name, ratings in _datasets(studies, columns):
+        formula, left_out = _formula(ratings)
+        notes += [f"{name}: {reason}" for reason in left_out]
+        fit = _fitted(name, formula, ratings, notes, engine=engine, link=link, timeout=timeout)
+        if fit is not None:
+            estimates[name] = _truth_of(fit)
+            _record(rows, name, fit, estimates[name], encode(ratings["system"])[1])
+    if not estimates:
+        raise FitError(f"no dataset could be fitted: {notes[-1]}")
+    used = _one_scale(estimates, notes)
+    return _summarised(used, rows, notes, link)
+
+
+def identified_terms(ratings: Any, group: str) -> tuple[str | None, str]:
+    """Say which random term of ``group`` ratings can identify: ``"system"``, ``"1"`` or None, and why not more.
+
+    An intercept needs three levels with two ratings or more. Slopes need, besides, three levels that occur under both
+    systems of every pair, or nothing is known of the correlation between a level's deviations under the two; and for
+    every system three levels with two ratings or more under it, or a deviation cannot be told from residual noise.
+
+    Parameters
+    ----------
+    ratings
+        Table with the columns ``system`` and ``group``.
+    group
+        ``"participant"`` or ``"item"``.
+
+    Examples
+    --------
+    >>> texts = {"system": ["a", "a", "b", "b"] * 3, "item": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]}
+    >>> identified_terms(texts, "item")
+    ('1', 'no item occurs under both a and b')
+    """
+    table = tables.to_arrow(ratings)
+    if group not in table.column_names or table[group].null_count:
+        return None, f"there is no {group} for every rating"
+    level, levels = encode(table[group])
+    system, systems = encode(table["system"])
+    counts = np.zeros((len(levels), len(systems)), dtype=np.int64)
+    np.add.at(counts, (level, system), 1)
+    repeated = int((counts.sum(axis=1) >= 2).sum())
+    if repeated < LEAST_LEVELS:
+        return None, f"only {repeated} {group}s have two or more ratings, and a variance needs {LEAST_LEVELS}"
+    for a, b in combinations(range(len(systems)), 2):
+        shared = int(((counts[:, a] > 0) & (counts[:, b] > 0)).sum())
+        if shared < LEAST_LEVELS:
+            few = (
+                f"no {group} occurs" if not shared else f"only {shared} {group}{'s occur' if shared > 1 else ' occurs'}"
+            )
+            return "1", f"{few} under both {systems[a]} and {systems[b]}"
+    for s, name in enumerate(systems):
+        repeated = int((counts[:, s] >= 2).sum())
+        if repeated < LEAST_LEVELS:
+            return "1", f"only {repeated} {group}s have two or more ratings under {name}"
+    return "system", ""
+
+
+def _datasets(studies: Any, columns: Mapping[str, str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield name and ratings of every dataset, with the columns called system, item, participant, rating."""
+    if isinstance(studies, Mapping) and columns["rating"] not in studies:
+        named = list(studies.items())
+    elif isinstance(studies, (list, tuple)):
+        named = [(Path(s).stem if isinstance(s, (str, os.PathLike)) else None, s) for s in studies]
+        named = [(name or f"dataset {number}", study) for number, (name, study) in enumerate(named, 1)]
+    else:
+        named = [(Path(studies).stem if isinstance(studies, (str, os.PathLike)) else "dataset", studies)]
+    if twice := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
+        raise InputError(f"two studies are called {twice[0]!r}; give a mapping with a name for each")
+    for name, study in named:
+        yield from _parts(str(name), tables.to_arrow(study), columns)
+
+
+def _parts(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[tuple[str, pa.Table]]:
+    needed = {role: tables.column(table, columns[role], role=role) for role in ("system", "item", "rating")}
+    if columns["participant"] in table.column_names:
+        needed["participant"] = table[columns["participant"]]
+    ratings = pa.table(needed)
+    # As text, so that systems named by numbers are systems and no trend.
+    ratings = ratings.set_column(0, "system", pa.array([_text(s) for s in ratings["system"].to_pylist()], pa.string()))
+    keep = np.array([s is not None for s in ratings["system"].to_pylist()]) & ~ratings["rating"].is_null().to_numpy()
+    splitting = [column for column in ("dataset", "criterion") if column in table.column_names]
+    splitting = [column for column in splitting if len(table[column].unique()) > 1]
+    labels = list(zip(*(table[column].to_pylist() for column in splitting), strict=True)) or [()] * table.num_rows
+    for label in dict.fromkeys(labels):
+        rows = keep & np.array([other == label for other in labels], dtype=bool)
+        part = ratings.filter(pa.array(rows))
+        called = " ".join([name, *map(str, label)])
+        if len(part["system"].unique()) < 2:
+            raise InputError(f"{called} has ratings of fewer than two systems, so there is no effect to estimate")
+        yield called, part
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _formula(ratings: pa.Table) -> tuple[str, list[str]]:
+    """Return the maximal formula that the ratings identify, and a sentence for what was left out."""
+    formula, left_out = "rating ~ system", []
+    for group in ("participant", "item"):
+        term, why = identified_terms(ratings, group)
+        if term is not None:
+            formula += f" + ({term} | {group})"
+        if why:
+            missing = f"the {group}s' slopes are" if term else f"variation between {group}s is"
+            left_out.append(f"{missing} not identified and left out, because {why}")
+    return formula, left_out
+
+
+def _fitted(name: str, formula: str, ratings: pa.Table, notes: list[str], **options: Any) -> Fit | None:
+    from ordbridge.models import api
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said in the notes
+            fit = (api.clmm if "|" in formula else api.clm)(formula, ratings, **options)
+    except FitError as error:
+        notes.append(f"{name}: left out, because the model could not be fitted ({error})")
+        return None
+    if not fit.converged:
+        notes.append(f"{name}: {formula} did not converge; look at its numbers before using them")
+    elif fit.singular:
+        notes.append(f"{name}: {formula} is singular, a variance is at zero or a correlation at ±1")
+    return fit
+
+
+def _truth_of(fit: Fit) -> Truth:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of correlations, which the settings do not keep
+        return Truth.from_fit(fit)
+
+
+def _record(rows: dict[str, list[dict[str, Any]]], name: str, fit: Fit, truth: Truth, systems: list[str]) -> None:
+    """Add the estimates of one dataset to the tables."""
+    glance = fit.glance().to_pylist()[0]
+    kept = ("formula", "n_obs", "loglik", "converged", "singular", "seconds")
+    rows["fits"].append({"dataset": name, "categories": truth.categories} | {key: glance[key] for key in kept})
+    cut = np.array(truth.thresholds)
+    for number, (estimate, distance) in enumerate(zip(cut, [*np.diff(cut), None], strict=True), 1):
+        rows["thresholds"].append(
+            {"dataset": name, "threshold": number, "estimate": float(estimate), "distance_to_next": distance}
+        )
+    for system, effect in zip(systems[1:], truth.effects, strict=True):
+        rows["effects"].append({"dataset": name, "system": system, "estimate": effect, "magnitude": abs(effect)})
+    found = {(row["group"], row["term"]): row["sd"] for row in fit.varcorr().to_pylist()}
+    for group in ("participant", "item"):
+        terms = {"(Intercept)": "intercept"} | {f"system{system}": system for system in systems[1:]}
+        for term, called in terms.items():
+            if (group, term) in found:
+                rows["deviations"].append({"dataset": name, "group": group, "term": called, "sd": found[group, term]})
+
+
+def _one_scale(estimates: dict[str, Truth], notes: list[str]) -> dict[str, Truth]:
+    """Keep the datasets with the most common number of categories, the larger one if there are two."""
+    counts = Counter(truth.categories for truth in estimates.values())
+    categories = max(counts, key=lambda k: (counts[k], k or 0))
+    for name, truth in estimates.items():
+        if truth.categories != categories:
+            notes.append(
+                f"{name} has {truth.categories} categories and most have {categories}: it is in the tables, but its "
+                "numbers do not enter the settings"
+            )
+    return {name: truth for name, truth in estimates.items() if truth.categories == categories}
+
+
+def _summarised(
+    used: dict[str, Truth], rows: dict[str, list[dict[str, Any]]], notes: list[str], link: str
+) -> EstimatedSettings:
+    for fit in rows["fits"]:
+        fit["used"] = fit["dataset"] in used
+    effect = float(np.mean([abs(e) for truth in used.values() for e in truth.effects]))
+    thresholds = _thresholds(list(used.values()))
+    deviations: dict[str, list[list[float]]] = {}
+    for group in ("participant", "item"):
+        own = [row for row in rows["deviations"] if row["group"] == group and row["dataset"] in used]
+        intercepts = [row["sd"] for row in own if row["term"] == "intercept"]
+        slopes = [row["sd"] for row in own if row["term"] != "intercept"]
+        for what, values in ((f"between {group}s", intercepts), (f"of the systems' effect between {group}s", slopes)):
+            if not values:
+                notes.append(f"no dataset tells the variation {what}: it is 0 here, which makes power look too high")
+        deviations[f"{group}_sd"] = [intercepts or [0.0], slopes or [0.0]]
+    if len(used) == 1:
+        notes.append("there is one dataset: the settings differ at most by the slopes of its systems")
+    settings = EstimatedSettings()
+    for name, summary in SUMMARIES.items():
+        sds: dict[str, Any] = {key: tuple(float(summary(v)) for v in both) for key, both in deviations.items()}
+        settings[name] = Truth(effects=(effect,), link=link, **thresholds, **sds)
+    for name, table in rows.items():
+        setattr(settings, name, pa.Table.from_pylist(table) if table else pa.table({}))
+    settings.notes = tuple(" ".join(note.split()) for note in notes)  # one line each, also as comments of a file
+    return settings
+
+
+def _thresholds(truths: list[Truth]) -> dict[str, Any]:
+    """Return the thresholds of one study, or the distribution of several studies' thresholds."""
+    cut = np.array([truth.thresholds for truth in truths])
+    if len(truths) == 1:
+        return {"thresholds": tuple(map(float, cut[0]))}
+    lowest, distances = cut[:, 0], np.diff(cut, axis=1).ravel()
+    if not len(distances):
+        return {"thresholds": (float(lowest.mean()),)}
+    distribution = ThresholdDistribution(
+        lowest=(float(lowest.mean()), float(lowest.std(ddof=1))),
+        distance=(float(distances.mean()), float(distances.std(ddof=1))),
+        categories=cut.shape[1] + 1,
+    )
+    return {"threshold_distribution": distribution}
+
+
+def _mean_distance(settings: EstimatedSettings) -> float:
+    used = {row["dataset"] for row in settings.fits.to_pylist() if row["used"]}
+    rows = [row for row in settings.thresholds.to_pylist() if row["dataset"] in used]
+    distances = [row["distance_to_next"] for row in rows if row["distance_to_next"] is not None]
+    return float(np.mean(distances)) if distances else 1.0
+
+
+def _truth_section(name: str, truth: Truth) -> list[str]:
+    """Return the lines of a section ``[truth.NAME]``."""
+    lines = [f"[truth.{name}]"]
+    for line in truth.to_toml().splitlines():
+        if line:
+            lines.append(line.replace("[threshold_distribution]", f"[truth.{name}.threshold_distribution]"))
+    return lines
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
