@@ -1,6 +1,6 @@
 """What the bridge costs: the same fit through ordbridge and in plain R, side by side in one run.
 
-    python benchmarks/bridge_tax.py [--cell FILE] [--rounds 3]
+    python benchmarks/bridge_tax.py [--cell FILE] [--rounds 8]
 
 Both sides run in this process and take turns, so that they share the machine's noise: "plain R" is a closure that
 calls ordinal::clmm and summary on a data frame that already lies in R; "ordbridge" is the whole call, from a pandas
@@ -82,7 +82,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cell", type=Path, default=CELL)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=8)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     data = pd.read_csv(args.cell) if args.cell.is_file() else simulated()

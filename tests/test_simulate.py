@@ -10,9 +10,9 @@ import pytest
 
 from ordbridge import design
 from ordbridge.errors import InputError
+from ordbridge.links import LINKS
 from ordbridge.papers import howcroft2021
 from ordbridge.simulate import Simulator, ThresholdDistribution, Truth, ratings
-from ordbridge.links import LINKS
 
 MATRIX = ((1, 0.3, -0.2), (0.3, 1, 0.4), (-0.2, 0.4, 1))
 LOW = howcroft2021.settings["low"]

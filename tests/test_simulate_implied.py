@@ -6,9 +6,9 @@ from scipy import integrate, stats
 
 from ordbridge import design
 from ordbridge.errors import InputError
+from ordbridge.links import LINKS
 from ordbridge.papers import card2020, howcroft2021
 from ordbridge.simulate import Simulator, Truth, implied
-from ordbridge.links import LINKS
 
 FOUR = Truth(
     (0.4, -0.2),

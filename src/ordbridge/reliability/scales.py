@@ -20,8 +20,9 @@ from ordbridge.errors import InputError
 from ordbridge.reliability.correlation import kendall_w, test_retest
 from ordbridge.reliability.interpretation import stars
 from ordbridge.reliability.records import Coefficient
+from ordbridge.reliability.scale_power import power
 
-__all__ = ["POSTHOC", "ScaleComparison", "SystemCorrelation", "compare", "stability", "validity"]
+__all__ = ["POSTHOC", "ScaleComparison", "SystemCorrelation", "compare", "power", "stability", "validity"]
 
 POSTHOC = {
     "tukey": "Tukey's HSD (Tukey–Kramer for unequal numbers)",
