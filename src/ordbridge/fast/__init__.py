@@ -4,6 +4,7 @@
 ``docs/fast-engine.md``.
 """
 
+from ordbridge.fast.arrays import prepare
 from ordbridge.fast.engine import fit, matrices, start
 
-__all__ = ["fit", "matrices", "start"]
+__all__ = ["fit", "matrices", "prepare", "start"]

@@ -248,28 +248,19 @@ def new_matrices(fitted: Design, columns: Mapping[str, Column]) -> Matrices:
     """Code new rows as the rows of the fit were coded."""
     n = len(next(iter(columns.values())).values)
     values: dict[Node, Value] = {}
-    complete = np.ones(n, dtype=bool)
     for variable, known in fitted.values.items():
-        if not all(name in columns for name in names(variable)):
-            continue
-        values[variable] = _like(label(variable), evaluate(variable, columns, dict(fitted.memory)), known)
-        if variable in fitted.fixed.variables:
-            complete &= ~values[variable].missing
-    X, columns_of_X = model_matrix(fitted.fixed, {v: _filled(values[v]) for v in fitted.fixed.variables}, n)
-    if fitted.names and "(Intercept)" not in columns_of_X:
-        X, columns_of_X = np.column_stack([np.ones(n), X]), ("(Intercept)", *columns_of_X)
+        if all(name in columns for name in names(variable)):
+            values[variable] = _like(label(variable), evaluate(variable, columns, dict(fitted.memory)), known)
+    X, columns_of_X = model_matrix(fitted.fixed, values, n)
     X = X[:, [columns_of_X.index(name) for name in fitted.names]]
-    Z, level = [], []
+    complete = ~np.isnan(X).any(axis=1)
+    Z = []
     for part in fitted.random:
-        if all(variable in values for variable in part.terms.variables):
-            own = {variable: values[variable] for variable in part.terms.variables}
-            known_rows = np.all([~v.missing for v in own.values()], axis=0) if own else np.ones(n, dtype=bool)
-            matrix, _ = model_matrix(part.terms, {v: _filled(value) for v, value in own.items()}, n)
-            Z.append(np.where(known_rows[:, None], matrix, 0.0))
-        else:
-            Z.append(np.zeros((n, len(part.names))))
-        level.append(_levels_of(part, columns, n))
-    return Matrices(np.where(complete[:, None], X, 0.0), tuple(Z), tuple(level), complete)
+        known_terms = all(variable in values for variable in part.terms.variables)
+        matrix = model_matrix(part.terms, values, n)[0] if known_terms else np.zeros((n, len(part.names)))
+        Z.append(np.nan_to_num(matrix))
+    level = tuple(_levels_of(part, columns, n) for part in fitted.random)
+    return Matrices(np.where(complete[:, None], X, 0.0), tuple(Z), level, complete)
 
 
 def _like(name: str, value: Value, known: Value) -> Value:
@@ -283,13 +274,6 @@ def _like(name: str, value: Value, known: Value) -> Value:
             raise InputError(f"newdata holds {value.levels[code]!r} for {name}, which the fit has never seen")
     recode = np.array([position.get(level, -1) for level in value.levels] + [-1])
     return Column("factor", recode[value.values], known.levels, known.ordered)
-
-
-def _filled(value: Value) -> Value:
-    """Put something harmless in the place of missing values; such rows are marked as not complete."""
-    if isinstance(value, Polynomial):
-        return Polynomial(np.nan_to_num(value.values))
-    return Column(value.kind, np.where(value.missing, 0, value.values), value.levels, value.ordered)
 
 
 def _levels_of(part: RandomPart, columns: Mapping[str, Column], n: int) -> np.ndarray:

@@ -148,7 +148,7 @@ def _clmm(problem: Problem) -> Estimates:
     y, levels = _categories(problem, ready, value)
     found = _solve_clmm(problem, ready, y, levels)
     n_mean = found.parameters.size - ready.crossed[1].factor.size
-    said, vcov, converged, singular = clmm_conditions(found, n_mean, ready)
+    said, vcov, converged, singular = clmm_conditions(found, n_mean)
     return _ordinal_estimates(
         problem,
         ready,

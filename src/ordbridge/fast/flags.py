@@ -14,7 +14,6 @@ from ordbridge.models.problem import Condition, Problem
 if TYPE_CHECKING:
     from ordbridge.fast.clm import ClmSolution
     from ordbridge.fast.clmm import ClmmSolution
-    from ordbridge.fast.design import Design
     from ordbridge.fast.lmer import LmerSolution
 
 __all__ = ["clm_conditions", "clmm_conditions", "gap_conditions", "lmer_conditions"]
@@ -91,7 +90,7 @@ def _separation(std_error: np.ndarray, hessian: np.ndarray) -> list[Condition]:
     return [_warning("estimates run away: some categories or levels are separated (a likelihood without a maximum)")]
 
 
-def clmm_conditions(found: ClmmSolution, n_mean: int, ready: Design) -> tuple[list[Condition], np.ndarray, bool, bool]:
+def clmm_conditions(found: ClmmSolution, n_mean: int) -> tuple[list[Condition], np.ndarray, bool, bool]:
     """Return what to say, the covariance of thresholds and coefficients, and whether converged and singular."""
     said: list[Condition] = []
     at_zero = found.parameters.size - found.free.size

@@ -28,7 +28,9 @@ class _Coded:
 
 
 def model_matrix(terms: Terms, values: Mapping[Node, Value], n: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the matrix and its columns' names; ``values`` holds each variable on n complete rows, unused levels dropped.
+    """Return the matrix and its columns' names; ``values`` holds each variable on n rows, unused levels dropped.
+
+    Rows with a missing value are NaN in the columns that depend on it.
 
     Examples
     --------
@@ -91,7 +93,9 @@ def _code(value: Value, name: str, full: bool) -> _Coded:
         table, ends = contr_poly(len(levels))
     else:
         table, ends = np.eye(len(levels))[:, 1:], levels[1:]
-    return _Coded(table[value.values], tuple(name + end for end in ends))
+    coded = table[value.values]
+    coded[value.missing] = np.nan
+    return _Coded(coded, tuple(name + end for end in ends))
 
 
 def contr_poly(levels: int) -> tuple[np.ndarray, tuple[str, ...]]:
