@@ -20,6 +20,7 @@ COMMANDS = (
     "design",
     "simulate",
     "power",
+    "plan",
     "reliability",
     "interval",
     "scales",
