@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # worker processes import the stub from here
@@ -34,9 +33,3 @@ def run_stub(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         return api.run(grid, **{"models": ["lm", "clm"], "sims": 10, "seed": 7, **options})
 
     return run
-
-
-def same(a: Run, b: Run) -> bool:
-    """Tell whether two runs have the same fits; how long they took is another matter."""
-    left, right = (run.fits.drop_columns(["seconds"]) for run in (a, b))
-    return bool(pa.Table.equals(left, right))

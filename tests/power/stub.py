@@ -10,10 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 
 from ordbridge.errors import BridgeError, FitTimeout
 from ordbridge.models.problem import Condition, Estimates, Problem
-from ordbridge.power import worker
+from ordbridge.power import Run, worker
 from ordbridge.power.worker import Answer, Batch
 
 
@@ -91,3 +92,9 @@ def goes_wrong(batch: Batch) -> Answer:
 
 def no_r(batch: Batch) -> Answer:
     raise BridgeError("there is no R on this machine")
+
+
+def same(a: Run, b: Run) -> bool:
+    """Tell whether two runs have the same fits; how long they took is another matter."""
+    left, right = (run.fits.drop_columns(["seconds"]) for run in (a, b))
+    return bool(pa.Table.equals(left, right))

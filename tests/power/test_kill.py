@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import same
+from stub import same
+
 from ordbridge.power import load
 
 SIMS = 120

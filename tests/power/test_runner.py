@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 import stub
+from stub import same
 
-from conftest import same
 from ordbridge.errors import BridgeError, InputError
 from ordbridge.power import Grid, Progress, load
 from ordbridge.power.batches import Queue

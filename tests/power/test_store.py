@@ -10,8 +10,8 @@ import warnings
 import pyarrow.parquet as pq
 import pytest
 import stub
+from stub import same
 
-from conftest import same
 from ordbridge.errors import InputError
 from ordbridge.power import Grid, load, store
 

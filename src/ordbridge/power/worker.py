@@ -57,10 +57,9 @@ class Answer(NamedTuple):
     versions: dict[str, str]
 
 
-def start() -> None:
-    """Prepare a worker process: Ctrl-C is the main process's business, and no worker outlives it."""
+def start(parent: int) -> None:
+    """Prepare a worker process: Ctrl-C is the business of the main process ``parent``, and no worker outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ordbridge.cli import main
+from ordbridge.power import load, read_study
+from ordbridge.power.study import TEMPLATE
+from ordbridge.tables import read
+
+SMALL = ["power", "--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3"]
+THREE_SYSTEMS = """
+[truth]
+effects = [0.5, 0.0]
+thresholds = [-1.0, 0.0, 1.0]
+[design]
+table = "design.csv"
+[grid]
+effect = [[0.5, 0.0], [0.0, 0.0]]
+[models.lm]
+[models.second]
+kind = "lm"
+formula = "rating ~ system + order"
+[run]
+sims = 2
+seed = 3
+term = "systemB"
+"""
+
+
+def test_the_command_of_the_documentation(tmp_path, capsys):
+    store, table, picture = (str(tmp_path / name) for name in ("run", "power.csv", "power.svg"))
+    arguments = [*SMALL, "--effects", "0", "0.62", "--models", "lm", "clm", "--sims", "3", "--jobs", "2"]
+    assert main([*arguments, "--store", store, "--out", table, "--plot", picture]) == 0
+    out, err = capsys.readouterr()
+    assert "type-I error" in out and f"12 fits in {store}" in out
+    assert "12 of 12 fits" in err
+    assert read(table).num_rows == 4
+    assert Path(picture).read_text().count("Low Variance")
+    assert main([*arguments[:-3], "4", "--store", store, "--quiet"]) == 0  # more sims, one job
+    out, err = capsys.readouterr()
+    assert "16 fits in" in out and not err
+
+
+def test_a_study_file_is_written_and_read(tmp_path, capsys):
+    file = str(tmp_path / "study.toml")
+    assert main(["power", "--init", file]) == 0
+    assert Path(file).read_text() == TEMPLATE
+    study = read_study(file)
+    assert len(study.grid.cells) == 8 and study.options["sims"] == 100
+    assert main(["power", "--init", file]) == 2
+    assert "already there" in capsys.readouterr().err
+    options = ["--items", "30", "--models", "lm", "--sims", "2", "--effects", "0", "--store", str(tmp_path / "run")]
+    assert main(["power", file, *options]) == 0
+    run = load(tmp_path / "run")
+    assert run.grid.axes["items"] == (30,) and run.manifest["seed"] == 42
+    assert run.fits["term"].to_pylist() == ["systemB"] * 4
+
+
+def test_three_systems_on_a_table_of_ones_own(tmp_path, capsys):
+    assert (
+        main(
+            [
+                "design",
+                "crossed",
+                "--items",
+                "6",
+                "--raters",
+                "4",
+                "--systems",
+                "3",
+                "--out",
+                str(tmp_path / "design.csv"),
+            ]
+        )
+        == 0
+    )
+    (tmp_path / "study.toml").write_text(THREE_SYSTEMS)
+    assert main(["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run"), "--quiet"]) == 0
+    table = load(tmp_path / "run").power()
+    assert table["effect"].to_pylist() == [0.5, 0.5, 0.0, 0.0]
+    assert table["measure"].to_pylist() == ["power", "power", "type-I error", "type-I error"]
+    assert table["model"].to_pylist() == ["lm", "second"] * 2
+
+
+def test_without_a_store_the_same_command_goes_on(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "2", "--quiet"]
+    for _ in range(2):
+        assert main(arguments) == 0
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("preset = 'howcroft2021'\n[gird]\n", "no section 'gird'"),
+        ("preset = 'howcroft2021'\n[run]\nsims = 'many'\n", "sims = 'many' in [run] is no int"),
+        ("preset = 'howcroft2021'\n[run]\nsmis = 3\n", "no key of [run] 'smis'"),
+        ("preset = 'howcroft2021'\n[grid]\nitems = [55]\n", "items=55 has no list of the published kind"),
+        ("[truth]\nthresholds = [0.0]\n[design]\nkind = 'crossed'\n", "no effects"),
+        ("truth = 3\n", "must be a section"),
+        ("[truth\n", "is no TOML"),
+        ("[truth]\neffects = [0.0]\nthresholds = [0.0]\n[design]\nitems = 3\n", "needs a kind"),
+    ],
+)
+def test_a_wrong_study_file(tmp_path, capsys, text, sentence):
+    (tmp_path / "study.toml").write_text(text)
+    assert main(["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run")]) == 2
+    err = capsys.readouterr().err
+    assert sentence in err and err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_to_run(capsys):
+    assert main(["power"]) == 2
+    assert "name a study file" in capsys.readouterr().err
+
+
+def test_a_damaged_part_is_named_on_the_screen(tmp_path, capsys):
+    arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "2", "--quiet", "--store", str(tmp_path / "run")]
+    assert main(arguments) == 0
+    part = next((tmp_path / "run" / "fits").iterdir())
+    part.write_bytes(part.read_bytes()[:-9])
+    capsys.readouterr()
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("warning: ") and part.name in err and "2 fits in" in out
+
+
+def test_ctrl_c_ends_within_two_seconds_and_says_how_to_go_on(tmp_path):
+    """The workers sit inside R, in fits of half a minute and more; the signal goes to all, as from a terminal."""
+    arguments = [*SMALL[:-3], "100", "--ratings", "10", "--effects", "0.31", "--models", "clmm", "--jobs", "2"]
+    arguments += ["--store", str(tmp_path / "my run")]
+    command = [sys.executable, "-m", "ordbridge", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as program:
+        while not (workers := _inside_r(program.pid)):
+            assert program.poll() is None
+            time.sleep(0.1)
+        time.sleep(3)
+        sent = time.monotonic()
+        os.killpg(program.pid, signal.SIGINT)
+        _, err = program.communicate(timeout=30)
+        took = time.monotonic() - sent
+    assert program.returncode == 130
+    assert took < 2
+    assert f"To go on:\nordbridge {' '.join(arguments[:-1])} '{tmp_path}/my run'\n" in err
+    assert "Traceback" not in err
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    assert json.loads((tmp_path / "my run" / "manifest.json").read_text())["seed"] == 0
+
+
+def test_a_full_disk_is_one_sentence(tmp_path):
+    """The limit of file sizes stands for the disk: manifest and first parts fit, larger parts do not."""
+    arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "4000", "--store", str(tmp_path / "run")]
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+
+    program = subprocess.run(
+        [sys.executable, "-m", "ordbridge", *arguments, "--quiet"],
+        capture_output=True, text=True, preexec_fn=little_room, timeout=120,
+    )  # fmt: skip
+    assert program.returncode == 1, program.stderr
+    assert re.fullmatch(
+        r"ordbridge power: no space left for .*run: what was stored stays readable; .*\n", program.stderr
+    )
+    assert 0 < load(tmp_path / "run").fits.num_rows < 4000
+
+
+def _inside_r(pid: int) -> list[int]:
+    """Return the children of a process that have loaded R."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(c) for c in children if "libR.so" in Path(f"/proc/{c}/maps").read_text()]
