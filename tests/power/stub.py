@@ -46,7 +46,7 @@ def fit(problem: Problem) -> Estimates:
 
 def work(batch: Batch, fit=fit) -> Answer:
     worker.engine_module = lambda engine: SimpleNamespace(fit=fit)
-    worker._warm = lambda engine, kind: None
+    worker._warm = lambda *_: None
     return worker.fit_batch(batch)
 
 
@@ -63,6 +63,10 @@ def poisoned(batch: Batch) -> Answer:
                 attempts.write(f"{len(batch.fits)}\n")
             os.kill(os.getpid(), signal.SIGSEGV)
     return work(batch)
+
+
+def hopeless(batch: Batch) -> Answer:
+    os._exit(1)
 
 
 def dies_once(batch: Batch) -> Answer:

@@ -109,6 +109,34 @@ def test_audit_of_known_rows():
     assert "no dataset" in str(audit(table.slice(0, 2), ["lm"], 0.05))
 
 
+def test_a_fast_run_with_its_audit(tmp_path):
+    """The native engine, and half of the datasets through R as well."""
+    grid = Grid(preset="howcroft2021", variance="representative", items=20, ratings_per_text=3, effect=[0, 0.62])
+    models = {"lm": {}, "clm": {}, "lmer": "rating ~ system + (1 | item)", "clmm": "rating ~ system + (1 | item)"}
+    options = {"models": models, "sims": 6, "seed": 3, "engine": "fast", "store": tmp_path / "run"}
+    run = ob.power.run(grid, **options)
+    alone, power = run.fits, run.power()
+    assert power.schema.metadata[b"audit"] == b"none"
+    assert "not audited" in ob.plots.power_curves(run).texts[-1].get_text()
+    run = ob.power.run(grid, **options, audit=0.5)
+    fits = run.fits.to_pandas()
+    r = fits[fits.engine == "ordinal"]
+    assert 0 < len(r) < 48 and len(r) % 4 == 0
+    assert fits[fits.engine == "fast"].reset_index(drop=True).equals(alone.to_pandas())
+    assert run.power().equals(power)
+    found = run.audit()
+    assert found.summary["compared"].to_pylist() == [len(r) // 4] * 4
+    assert max(found.summary["largest"].to_pylist()) < 1e-3
+    assert found.summary["decisions_differ"].to_pylist() == [0] * 4
+    metadata = run.power().schema.metadata
+    assert metadata[b"engine"] == b"fast" and b"0.5 of the datasets" in metadata[b"audit"]
+    assert "compared with R" in ob.plots.power_curves(run).texts[-1].get_text()
+    with_r = ob.power.run(grid, models=models, sims=6, seed=3)
+    assert ob.power.load(tmp_path / "run").audit().summary.equals(found.summary)
+    p = with_r.fits["p_value"].to_numpy()
+    assert alone["p_value"].to_numpy() == pytest.approx(p, rel=1e-3)
+
+
 def test_audited_datasets_are_a_share_fixed_by_the_seed():
     from ordbridge.power.models import resolve
     from ordbridge.power.runner import Plan

@@ -67,6 +67,12 @@ def test_a_poisoned_fit_is_tried_once_more_and_recorded(grid, run_stub, tmp_path
     assert run.failures()["n"].to_pylist() == [1]
 
 
+def test_workers_that_never_live_stop_the_run(grid, run_stub, tmp_path):
+    with pytest.raises(BridgeError, match="die one after the other"):
+        run_stub(grid, stub.hopeless, store=tmp_path / "run")
+    assert set(load(tmp_path / "run").fits["status"].to_pylist()) == {"crashed"}
+
+
 def test_a_killed_worker_is_replaced(grid, run_stub, tmp_path, monkeypatch):
     monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "mark"))
     _fresh_workers()

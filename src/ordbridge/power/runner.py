@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordbridge.errors import BridgeError
 from ordbridge.power.backends import Backend, is_death
 from ordbridge.power.batches import Queue
 from ordbridge.power.grid import Cell
@@ -28,6 +29,7 @@ FAILED = ("error", "timeout", "crashed")
 AHEAD = 2  # batches a worker: one in work and one waiting, so that nobody waits for the main process
 TICK = 0.5  # seconds between looks at the clock while all workers are busy
 PURPOSE_AUDIT = 1
+HOPELESS = 10  # so many failures, a death among them, and no success yet: not a fit is ill, but the installation
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,10 @@ def _isolate(
             rows = to_table([failed_row(batch.cell, batch.fits[0], "crashed", _cause(error))])
             store.add(rows)
             tally.count(rows)
+            if tally.failures == tally.done >= HOPELESS:
+                raise BridgeError(
+                    f"the worker processes die one after the other, before any fit is done: {error}"
+                ) from None
             backend.renew()
         tally.report(None)
 

@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -71,10 +72,10 @@ def start(parent: int) -> None:
 
 def fit_batch(batch: Batch) -> Answer:
     """Do all fits of a batch. Whatever a fit does, it leaves a row; only a missing R stops the run."""
-    for engine, kind in {(fit.engine, fit.model.kind) for fit in batch.fits}:
-        _warm(engine, kind)
-    started = time.perf_counter()
     bench = _bench(batch.cell, batch.timeout)
+    for fit in batch.fits:
+        _warm(fit.engine, fit.model, bench)
+    started = time.perf_counter()
     rows: list[tuple[Any, ...]] = []
     versions: dict[str, str] = {}
     replicate, rating = -1, np.empty(0)
@@ -108,6 +109,7 @@ class _Bench:
     def __init__(self, cell: Cell, timeout: float | None) -> None:
         self.cell, self.timeout = cell, timeout
         self.simulator = Simulator(cell.design, cell.truth, cell.variant)
+        self.two_categories = 1 + np.arange(cell.design.num_rows) % 2
         self._problems: dict[Model, Problem] = {}
 
     def problem(self, model: Model, rating: np.ndarray) -> Problem:
@@ -117,14 +119,22 @@ class _Bench:
         return replace(problem, columns={**problem.columns, "rating": _response(model, rating)})
 
 
-@cache
-def _warm(engine: str, kind: str) -> None:
-    """Start R and load its packages before the clock starts, so that no fit is charged for it."""
+_warmed: set[tuple[str, str]] = set()
+
+
+def _warm(engine: str, model: Model, bench: _Bench) -> None:
+    """Start R or load compiled code before the clock starts, so that no fit is charged for it."""
+    if (engine, model.kind) in _warmed:
+        return
+    _warmed.add((engine, model.kind))
     if engine == "ordinal":
         from ordbridge import bridge
         from ordbridge.models.r_engine import PACKAGES
 
-        bridge.require(*PACKAGES[kind])
+        bridge.require(*PACKAGES[model.kind])
+    else:
+        with suppress(Exception):
+            engine_module(engine).fit(bench.problem(model, bench.two_categories))
 
 
 @lru_cache(maxsize=4)
