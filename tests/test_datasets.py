@@ -167,6 +167,13 @@ def test_qgstec_xml(tmp_path):
         datasets.read_qgstec(tmp_path / "bad.xml")
 
 
+def test_two_systems_with_the_same_question_have_two_texts(tmp_path):
+    again = XML.replace("</instance>", XML[XML.index("<submission") : XML.index("</instance>")] + "</instance>")
+    (tmp_path / "data.xml").write_text(again.replace('id="a"', 'id="b"', 1))
+    table = datasets.read_qgstec(tmp_path / "data.xml")
+    assert set(zip(table["system"].to_pylist(), table["text_id"].to_pylist(), strict=True)) == {("b", 1), ("a", 2)}
+
+
 def test_qgstec_spreadsheet(tmp_path):
     prefixes = [prefix for _, prefix in datasets.QGSTEC_CRITERIA.values()]
     header = ["uid", "Statement Number", "Submitter", "Target", "Generated Question"]
@@ -179,13 +186,13 @@ def test_qgstec_spreadsheet(tmp_path):
 
 def test_qgstec_matrices_of_judges(tmp_path):
     with zipfile.ZipFile(tmp_path / "Export-Subsets.zip", "w") as archive:
-        archive.writestr("sub/STEC_Source_Relevance.csv", "1\t2\tNA\n\t3\t4\n")
+        archive.writestr("sub/STEC_Source_Relevance.csv", "NA\t2\t1\n3\t\t4\n")
         archive.writestr("sub/STEC_Source_Variety.csv", "1\t1\tNA\n")
         archive.writestr("sub/STEC_ReEval_Relevance.csv", "4\t4\t4\n")
         archive.writestr("sub/STEC_ReEval_Heilman_Relevance.csv", "3\t3\t3\n")
     table = datasets.read_qgstec(tmp_path / "Export-Subsets.zip")
-    assert table["rating"].to_pylist() == [1, 2, 3, 4, 1, 1]
-    assert table["participant"].to_pylist() == ["P001", "P002", "P002", "P003", "P001", "P002"]
+    assert table["rating"].to_pylist() == [2, 1, 3, 4, 1, 1]
+    assert table["participant"].to_pylist() == ["P002", "P003", "P001", "P003", "P001", "P002"]  # as the columns
     assert table["item"].to_pylist() == ["I0001", "I0001", "I0002", "I0002", "I0001", "I0001"]
     assert datasets.read_qgstec(tmp_path / "Export-Subsets.zip", source="ReEval")["rating"].to_pylist() == [4, 4, 4]
     alone = tmp_path / "STEC_Source_Relevance.csv"

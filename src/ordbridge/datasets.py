@@ -280,7 +280,8 @@ def read_qgstec(path: File, dataset: str = "QG-STEC", source: str = "Source") ->
         challenge are ``source="Source"``. Of a zip only the files of that source are read. **Not verified**: known
         only from the R script there that reads them. System and text are unknown in these files, so an item is a line.
 
-    An item is an input sentence. Extra column: ``target_type``, the type of question asked for.
+    An item is an input sentence, a text a question, also where two systems made the same one. Extra column:
+    ``target_type``, the type of question asked for.
     """
     if not Path(path).is_file():
         raise InputError(f"there is no file {path}")
@@ -314,13 +315,13 @@ def _from_xml(path: File, text: str) -> Iterator[tuple[Any, ...]]:
         raise InputError(f"{path} is no well-formed XML: {error}") from None
     for instance in root.iter("instance"):
         for submission in instance.iter("submission"):
-            for question in submission.iter("question"):
+            for number, question in enumerate(submission.iter("question")):
                 for rating in question.iter("rating"):
                     for criterion, (attribute, _) in QGSTEC_CRITERIA.items():
                         if given := rating.get(attribute):
-                            where = (submission.get("id"), instance.get("id"), (question.text or "").strip())
-                            value = _rating(path, given)
-                            yield *where, rating.get("rater"), criterion, value, question.get("type")
+                            system, item = submission.get("id"), instance.get("id")
+                            who, value = rating.get("rater"), _rating(path, given)
+                            yield system, item, (item, system, number), who, criterion, value, question.get("type")
 
 
 def _from_spreadsheet(path: File, text: str) -> Iterator[tuple[Any, ...]]:
@@ -328,8 +329,7 @@ def _from_spreadsheet(path: File, text: str) -> Iterator[tuple[Any, ...]]:
         for criterion, (_, prefix) in QGSTEC_CRITERIA.items():
             for rater in ("1", "2", "3"):
                 if given := line.get(f"{prefix}_{rater}"):
-                    question = (line["Generated Question"] or "").strip()
-                    where = (line["Submitter"], line["Statement Number"], question)
+                    where = (line["Submitter"], line["Statement Number"], line["uid"])
                     yield *where, rater, criterion, _rating(path, given), line["Target"]
 
 
@@ -350,6 +350,8 @@ def _long(path: Any, dataset: str, rows: Sequence[tuple[Any, ...]], extra: str |
     system, item, text, person, criterion, rating, *more = zip(*rows, strict=True)
     items, texts = _numbered(item)[0] + 1, _numbered(text)[0] + 1
     people = _numbered(person)[0] + 1
+    if all(str(label).isdigit() for label in person):  # columns of judges: keep their order
+        people = np.unique(np.array(person, dtype=np.int64), return_inverse=True)[1] + 1
     values = (
         [dataset] * len(rows),
         pa.array(system, pa.string()),

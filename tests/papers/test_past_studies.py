@@ -61,7 +61,7 @@ def test_thresholds_vary_as_between_the_studies_of_one_scale(settings):
     assert drawn.lowest == pytest.approx((np.mean(lowest), np.std(lowest, ddof=1)))
     assert drawn.distance == pytest.approx((np.mean(distances), np.std(distances, ddof=1)))
     assert settings.fits["used"].to_pylist() == [True, True, False]
-    assert any(note.startswith("five points has 5 categories and most have 4") for note in settings.notes)
+    assert any(note.startswith("five points has 5 categories and the settings are for 4") for note in settings.notes)
 
 
 def test_effect_is_the_mean_magnitude(settings):

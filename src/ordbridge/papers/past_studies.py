@@ -294,8 +294,8 @@ def _one_scale(estimates: dict[str, Truth], notes: list[str]) -> dict[str, Truth
     for name, truth in estimates.items():
         if truth.categories != categories:
             notes.append(
-                f"{name} has {truth.categories} categories and most have {categories}: it is in the tables, but its "
-                "numbers do not enter the settings"
+                f"{name} has {truth.categories} categories and the settings are for {categories}: it is in the tables, "
+                "but its numbers do not enter the settings"
             )
     return {name: truth for name, truth in estimates.items() if truth.categories == categories}
 

@@ -1,0 +1,69 @@
+"""``ordbridge reproduce``: rerun what a paper claims, and say what comes out and what does not."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ordbridge.cli import show
+
+if TYPE_CHECKING:
+    from ordbridge.papers.reproduction import Reproduction
+
+__all__ = ["add"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("reproduce", help="rerun what a paper claims, and say what comes out")
+    papers = parser.add_subparsers(dest="paper", metavar="PAPER", required=True)
+    _paper(papers, "gladkoff2023", "intervals from one, two or a few scores", _gladkoff)
+    parser = _paper(papers, "amidei2019", "agreement and correlation, from your copies of the ratings", _amidei)
+    parser.add_argument("--qgstec", metavar="FILE", help="of QG-STEC-plus: Export-Subsets.zip, .xml or QG-STEC_R.csv")
+    parser.add_argument("--flickr", metavar="FILE", help="flickr8k/judgements of compareImageDescriptionMeasures")
+    parser.add_argument("--draws", type=int, default=1000, metavar="N", help="resamples for intervals; default: 1000")
+    parser = _paper(papers, "belz2011", "seven categories against a line, simulated", _belz)
+    parser.add_argument("--sims", type=int, default=100, metavar="N", help="simulated experiments; default: 100")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: 1")
+
+
+def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Namespace], Reproduction]) -> Any:
+    """Add one paper, with the folder that every paper writes to."""
+    parser = papers.add_parser(name, help=text)
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for tables, figures and report.html")
+    parser.set_defaults(run=lambda args: _run(args, reproduce))
+    return parser
+
+
+def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Reproduction]) -> int:
+    """Reproduce, show the verdicts, write everything."""
+    result = reproduce(args)
+    show.line(result.reference)
+    for warning in result.warnings:
+        show.line(f"warning: {warning}")
+    if result.claims.num_rows:
+        show.table(result.claims, title="What the paper says, and what we find")
+    for sentence in result.summary:
+        show.line(f"- {sentence}")
+    written = result.write(args.out)
+    show.line(f"wrote {len(written)} files; read {written[-1]}")
+    return 0
+
+
+def _gladkoff(args: argparse.Namespace) -> Reproduction:
+    from ordbridge.papers import gladkoff2023
+
+    return gladkoff2023.reproduce()
+
+
+def _amidei(args: argparse.Namespace) -> Reproduction:
+    from ordbridge.papers import amidei2019
+
+    return amidei2019.reproduce(args.qgstec, args.flickr, draws=args.draws)
+
+
+def _belz(args: argparse.Namespace) -> Reproduction:
+    from ordbridge.papers import belz2011
+
+    return belz2011.reproduce(sims=args.sims, seed=args.seed)

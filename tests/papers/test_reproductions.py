@@ -1,0 +1,186 @@
+"""What the reproductions find, and that they write what they promise."""
+
+import zipfile
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ordbridge import cli, tables
+from ordbridge.errors import InputError
+from ordbridge.papers import amidei2019, belz2011, gladkoff2023
+from ordbridge.papers.reproduction import Claim, Part, Reproduction, claims_table
+from ordbridge.reliability import goodman_kruskal_gamma, prepare
+
+DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+
+
+def verdicts(result):
+    return {row["claim"]: row["verdict"] for row in result.claims.to_pylist()}
+
+
+def test_a_reproduction_is_written_whole(tmp_path):
+    from ordbridge.papers.reproduction import figure
+
+    picture = figure(2, 2)
+    picture.subplots().plot([1, 2])
+    parts = (Part("numbers", "Numbers", pa.table({"n": [1, 2]}), ("A < B.",)), Part("line", "A line", picture))
+    claims = claims_table([Claim("one", "1", "page 1").judged("2", "does not hold", "counted")])
+    result = Reproduction("Title", "Somebody (1999)", ("Done.",), claims, parts, ("Beware.",))
+    names = {path.name for path in result.write(tmp_path / "new" / "folder")}
+    assert names == {
+        "claims.csv",
+        "claims.parquet",
+        "numbers.csv",
+        "numbers.parquet",
+        "line.png",
+        "report.html",
+    }
+    page = (tmp_path / "new" / "folder" / "report.html").read_text()
+    assert "A &lt; B." in page and "Beware." in page and "does not hold" in page and "<svg" in page
+    assert tables.read(tmp_path / "new" / "folder" / "numbers.parquet")["n"].to_pylist() == [1, 2]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="it is a file"):
+        result.write(tmp_path / "file")
+
+
+def test_gladkoff_is_ticked_or_corrected():
+    result = gladkoff2023.reproduce()
+    wrong = {row["claim"]: row["ours"] for row in result.claims.to_pylist() if row["verdict"] != "holds"}
+    assert wrong == {"k, normal, α = 0.5": "0.5000", "k, normal, α = 0.05": "9.6529"}
+    assert result.claims.num_rows == len(gladkoff2023.claims) == 20
+    factors = result.tables["factors"]["symmetric_with_one_peak"].to_pylist()
+    assert factors == pytest.approx([0.5, 1.866, 2.914, 3.936, 8.972, 18.987, 98.997], abs=5e-4)
+
+
+@pytest.mark.parametrize(("kind", "law"), [("normal", "normal"), ("unimodal", "uniform")])
+def test_chance_of_missing_touches_alpha_and_simulation_agrees(kind, law):
+    k = gladkoff2023._k(0.2, kind)
+    distance = np.linspace(0.3, 3, 2000)
+    assert gladkoff2023.chance_of_missing(k, distance, law).max() == pytest.approx(0.2, abs=1e-3)
+    random = np.random.default_rng(1)
+    score = random.normal(size=40_000) if law == "normal" else random.uniform(-(3**0.5), 3**0.5, 40_000)
+    missed = np.abs((score + 1.2) / 2) > k * np.abs(score - 1.2)  # the mean is 0, the prior value 1.2
+    assert missed.mean() == pytest.approx(gladkoff2023.chance_of_missing(k, np.array([1.2]), law)[0], abs=0.01)
+
+
+def test_two_point_scores_are_missed_half_of_the_time():
+    assert gladkoff2023.chance_of_missing(gladkoff2023._k(0.2, "unimodal"), np.array([1.0]), "two-point")[0] == 0.5
+
+
+@pytest.fixture(scope="module")
+def belz():
+    return belz2011.reproduce(sims=4, seed=3)
+
+
+def test_belz_lays_out_both_designs(belz):
+    assert belz2011.EXPERIMENTS["weather"].design().num_rows == 484
+    assert belz2011.EXPERIMENTS["image"].design().num_rows == 896
+    assert (belz2011.EXPERIMENTS["weather"].pairs, belz2011.EXPERIMENTS["image"].pairs) == (55, 28)
+    assert [v for claim, v in verdicts(belz).items() if claim.startswith("every rater")] == ["holds", "holds"]
+
+
+def test_belz_shows_the_papers_numbers_beside_simulated_ones(belz):
+    rows = {row["measure"]: row for row in belz.tables["measures_weather"].to_pylist()}
+    assert rows["stability"]["paper_VDS-7"] == "0.656, 0.704"
+    assert rows["significant differences"]["paper_VAS"] == "25, 26"
+    assert rows["Kendall's W"]["paper_VAS"] == "not at hand"
+    assert float(rows["stability"]["simulated_VDS-7"].split()[0]) == pytest.approx(0.7, abs=0.12)
+    assert float(rows["validity"]["simulated_VAS"].split()[0]) > 0.9
+    assert "simulated" in belz.warnings[0]
+
+
+def test_belz_scales_are_cuts_of_one_line(belz):
+    plan = belz2011.EXPERIMENTS["weather"].design()
+    runs = belz2011._rated_twice(plan, belz2011.settings["weather"], np.random.SeedSequence(1))
+    np.testing.assert_array_equal(np.ceil(runs["VAS"][0]["rating"] * 7 / 100).clip(1, 7), runs["VDS-7"][0]["rating"])
+    power = belz.tables["power"].to_pylist()
+    assert len(power) == 2 * (len(belz2011.CATEGORIES) + 1)
+    by_t = [row["significant"] for row in power if row["analysis"] == "t tests"]
+    assert by_t[0] < by_t[-1]  # three categories find less than the line
+
+
+def test_belz_second_run_keeps_raters_and_items():
+    plan = belz2011.EXPERIMENTS["weather"].design()
+    truth = belz2011.settings["weather"].shift(effect=[0.0] * 10)
+    first, second = belz2011._rated_twice(plan, truth, np.random.SeedSequence(1))["VAS"]
+    assert np.corrcoef(first["rating"], second["rating"])[0, 1] > 0.4
+    assert (first["rating"] != second["rating"]).mean() > 0.5
+
+
+def long_flickr(path, sorted_within=True):
+    random = np.random.default_rng(2)
+    ratings = np.clip(random.integers(1, 5, size=(200, 1)) + random.integers(-1, 2, size=(200, 3)), 1, 4)
+    ratings = np.sort(ratings, axis=1) if sorted_within else ratings
+    lines = ["id,j1,j2,j3,imageid,textid,refid"]
+    lines += [f"{n},{a},{b},{c},i.jpg,t{n}.jpg#2,r" for n, (a, b, c) in enumerate(ratings)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_amidei_sees_that_judges_are_rank_positions(tmp_path):
+    result = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements"), draws=0)
+    assert any("sorted within items" in warning for warning in result.warnings)
+    assert any("the columns are ranks and no judges" in sentence for sentence in result.summary)
+    values = dict(zip(*(result.tables["flickr"][c].to_pylist() for c in ("coefficient", "ours")), strict=True))
+    assert values["γ, ratings shuffled"] < values["γ, mean over pairs"] - 0.05
+    apart = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements2", sorted_within=False), draws=0)
+    assert not any("ranks and no judges" in sentence for sentence in apart.summary)
+
+
+def test_shuffling_keeps_gaps_and_breaks_order():
+    ratings = prepare([[1, 2, 3]] * 30 + [[1, None, 3]])
+    shuffled = amidei2019.shuffled_within_items(ratings)
+    assert shuffled.n_missing == 1
+    assert goodman_kruskal_gamma(shuffled, draws=0).value < 0.9
+    np.testing.assert_array_equal(np.sort(shuffled.codes, axis=1), np.sort(ratings.codes, axis=1))
+
+
+def qgstec(path):
+    """Six judges, two for each question, as many questions a pair as the paper says, plus one pair more."""
+    random = np.random.default_rng(1)
+    lines = []
+    for (a, b), number in {**amidei2019.COMMON_QUESTIONS, (2, 3): 5}.items():
+        for _ in range(number):
+            cells = ["NA"] * 6
+            cells[a - 1] = str(random.integers(1, 5))
+            cells[b - 1] = str(np.clip(int(cells[a - 1]) + random.integers(-1, 2), 1, 4))
+            lines.append("\t".join(cells))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("STEC_Source_Relevance.csv", "\n".join(lines) + "\n")
+    return path
+
+
+def test_amidei_counts_the_questions_of_each_pair_of_six_judges(tmp_path):
+    result = amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"), draws=0)
+    assert set(verdicts(result).values()) == {"holds"} and len(verdicts(result)) == 9
+    pairs = result.tables["qgstec_pairs"].to_pylist()
+    assert len(pairs) == 10 < len(list(combinations(range(6), 2)))
+    for row in pairs:
+        assert row["kappa_cut_off"] == amidei2019.cut_off(row["kappa"])
+        assert row["kappa"] != row["fleiss_1971"] and row["paper"] == "paper's number not at hand"
+
+
+def test_amidei_needs_a_file():
+    with pytest.raises(InputError, match="nothing is downloaded"):
+        amidei2019.reproduce()
+
+
+@pytest.mark.skipif(not (DATA / "flickr8k.csv").is_file(), reason="the real ratings are not here")
+def test_the_two_published_numbers_of_flickr():
+    result = amidei2019.reproduce(flickr=DATA / "flickr8k.csv", draws=0)
+    ours = {row["claim"]: (row["ours"], row["verdict"]) for row in result.claims.to_pylist()}
+    assert ours == {
+        "κ of the three Flickr-8k judges": ("0.52592", "holds"),
+        "mean pairwise γ of the three Flickr-8k judges": ("0.98875", "holds"),
+    }
+
+
+def test_command(tmp_path, capsys):
+    assert cli.main(["reproduce", "gladkoff2023", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "misprint" in said and "report.html" in said
+    assert (tmp_path / "out" / "chance_of_missing.png").stat().st_size > 5000
+    assert cli.main(["reproduce", "amidei2019", "--out", str(tmp_path / "out")]) == 2
