@@ -1,0 +1,77 @@
+"""The profiled deviance and Satterthwaite's degrees of freedom against plain dense computations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dense_reference import design_matrix
+from dense_reference import deviance as dense_deviance
+
+from ordbridge.fast import lmer
+from ordbridge.fast.blocks import Structure
+from ordbridge.fast.factors import Layout
+from ordbridge.fast.lmer import fit_lmer
+
+
+class Case:
+    """A small crossed study with numeric responses."""
+
+    def __init__(self, factors: int = 2, q: int = 2, blocks: tuple[int, ...] | None = None, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        n = 80
+        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (7, 12)[:factors]]
+        self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
+        self.X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
+        effects = sum(rng.normal(size=(g.max() + 1, q))[g] * z for g, z in zip(self.groups, self.Z, strict=True)).sum(
+            axis=1
+        )
+        self.y = 3 + effects + rng.normal(size=n)
+        self.structure = Structure.build(self.groups, self.Z)
+        self.layout = Layout.build(self.structure, [blocks or (q,)] * factors)
+
+    def objective(self, reml: bool) -> tuple[lmer._Objective, float]:
+        Q, R = np.linalg.qr(self.X)
+        data = lmer._cross_products(self.y - Q @ (Q.T @ self.y), Q, self.structure, self.layout)
+        constant = float(np.log(np.abs(np.diag(R))).sum()) if reml else 0.0
+        return lmer._Objective(data, lmer.new_room(self.structure, data), reml), constant
+
+
+@pytest.mark.parametrize("reml", [True, False])
+@pytest.mark.parametrize(
+    ("factors", "q", "blocks"), [(1, 1, None), (1, 3, None), (2, 1, None), (2, 2, None), (2, 2, (1, 1))]
+)
+def test_deviance_is_the_dense_one_and_its_gradient_exact(
+    reml: bool, factors: int, q: int, blocks: tuple[int, ...] | None
+) -> None:
+    case = Case(factors, q, blocks)
+    objective, constant = case.objective(reml)
+    x = np.random.default_rng(1).normal(0.0, 0.6, case.layout.factor.size)
+    value, gradient = objective(x)
+    Zt = design_matrix(case.groups, case.Z, case.layout.matrices(x / case.layout.entry_scales))
+    assert 2 * (value + constant) == pytest.approx(dense_deviance(case.y, case.X, Zt, reml), abs=1e-9)
+    for k in range(x.size):
+        e = np.zeros(x.size)
+        e[k] = 1e-3
+        v = [objective(x + step * e)[0] for step in (-3, -2, -1, 1, 2, 3)]
+        slope = (-v[0] + 9 * v[1] - 45 * v[2] + 45 * v[3] - 9 * v[4] + v[5]) / 6e-2
+        assert gradient[k] == pytest.approx(slope, abs=1e-8)
+
+
+def test_degrees_of_freedom_are_those_of_an_analysis_of_variance() -> None:
+    """Balanced data with one random intercept: the effect within groups has n - groups - 1 degrees of freedom."""
+    rng = np.random.default_rng(2)
+    group, x = np.repeat(np.arange(10), 6), np.tile([0.0, 1.0], 30)
+    y = rng.normal(0, 2, 10)[group] + x + rng.normal(size=60)
+    structure = Structure.build([group], [np.ones((60, 1))])
+    found = fit_lmer(y, np.column_stack([np.ones(60), x]), structure, Layout.build(structure, [(1,)]), REML=True)
+    assert found.df[1] == pytest.approx(60 - 10 - 1, rel=1e-5)
+
+
+def test_likelihood_ratio_of_a_variance_at_zero_is_zero() -> None:
+    group = np.repeat(np.arange(8), 5)
+    y = np.tile([1.0, 2.0, 4.0, 3.0, 5.0], 8)
+    structure = Structure.build([group], [np.ones((40, 1))])
+    found = fit_lmer(y, np.ones((40, 1)), structure, Layout.build(structure, [(1,)]), REML=False)
+    assert found.singular and found.converged
+    assert found.entries.tolist() == [0.0]
+    assert found.loglik == pytest.approx(-20 * (1 + np.log(2 * np.pi * 2.0)), abs=1e-9)
