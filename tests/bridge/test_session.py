@@ -78,6 +78,17 @@ def test_no_profile_or_workspace_is_read(tmp_path: Path) -> None:
     assert not (tmp_path / "profile-ran").exists()
 
 
+def test_the_environment_of_child_processes_is_left_alone() -> None:
+    code = """
+        import os, ordbridge as ob
+        before = dict(os.environ)
+        ob.lm("y ~ x", {"y": [1.0, 2.0, 4.0], "x": [1, 2, 3]})
+        names = ("LD_LIBRARY_PATH", "R_PROFILE_USER", "R_ENVIRON_USER")
+        print([name for name in names if os.environ.get(name) != before.get(name)])
+    """
+    assert run(code).stdout == "[]\n"
+
+
 def test_warnings_and_messages_are_data_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
     data = pd.DataFrame({"y": [1, 2, 3, 1, 2, 3, 2, 1], "x": range(8), "z": range(8)})
     fit = ob.clm("y ~ x + z", data)

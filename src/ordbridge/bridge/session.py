@@ -105,11 +105,16 @@ def choose_rpy2_mode() -> None:
 
 
 @contextmanager
-def _without_user_files() -> Iterator[None]:
-    """Hide the user's profile and environment files: on its way to R, rpy2 runs an Rscript that would read them."""
-    names = ("R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, os.devnull))
+def _sheltered_environment() -> Iterator[None]:
+    """Shelter R from the user's files, and later child processes from R's library path.
+
+    On its way to R, rpy2 runs an Rscript that would read profile and environment files, and it sets R's
+    LD_LIBRARY_PATH, with which another Python may load the wrong libpython. This process does not need that path: its
+    loader read it at the start.
+    """
+    files = ("R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER")
+    before = {name: os.environ.get(name) for name in (*files, "LD_LIBRARY_PATH")}
+    os.environ.update(dict.fromkeys(files, os.devnull))
     try:
         yield
     finally:
@@ -125,7 +130,7 @@ class _Session:
         choose_rpy2_mode()
         handler = signal.getsignal(signal.SIGINT)
         try:
-            with warnings.catch_warnings(), _without_user_files():
+            with warnings.catch_warnings(), _sheltered_environment():
                 warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
                 import rpy2.rinterface as ri
                 from rpy2.rinterface_lib import embedded, openrlib
