@@ -4,8 +4,10 @@ from ordbridge.power.api import run
 from ordbridge.power.audit import Audit
 from ordbridge.power.grid import Cell, Grid
 from ordbridge.power.models import Model
+from ordbridge.power.planned import Planned
+from ordbridge.power.planning import plan
 from ordbridge.power.progress import Progress
 from ordbridge.power.result import Run, load
 from ordbridge.power.study import Study, read_study
 
-__all__ = ["Audit", "Cell", "Grid", "Model", "Progress", "Run", "Study", "load", "read_study", "run"]
+__all__ = ["Audit", "Cell", "Grid", "Model", "Planned", "Progress", "Run", "Study", "load", "plan", "read_study", "run"]

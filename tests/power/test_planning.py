@@ -1,0 +1,243 @@
+"""Plans: against formulas where there are some, repeatable, resumable, honest about what was not decided."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ordbridge as ob
+from ordbridge.design import counterbalanced
+from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.power.hypotheses import _p_values, hypothesis
+from ordbridge.power.search import Candidate, search
+from ordbridge.power.worker import Fit
+from ordbridge.simulate import Truth, ratings
+
+NORMAL = Truth(effects=(0.3,), scale="interval")  # independent normal ratings: lm is the t test, with known power
+OPTIONS = {"model": "lm", "texts_per_participant": 10, "seed": 3}
+
+
+def t_test_power(effect, n):
+    from statsmodels.stats.power import TTestIndPower
+
+    return TTestIndPower().power(effect, nobs1=n, alpha=0.05)
+
+
+def test_the_recommended_design_is_the_smallest_that_reaches_the_target():
+    vary = {"items": list(range(20, 161, 20)), "ratings_per_text": [1, 2]}
+    found = ob.power.plan(NORMAL, vary=vary, **OPTIONS)
+    rows = found.designs.to_pylist()
+    best = found.recommended
+    assert best["conf_low"] >= 0.8
+    assert t_test_power(0.3, best["ratings"] / 2) >= 0.78
+    assert all(t_test_power(0.3, row["ratings"] / 2) < 0.84 for row in rows if row["ratings"] < best["ratings"])
+    assert best["ratings"] == 2 * best["items"] * best["ratings_per_text"]
+    assert best["participants"] == best["ratings"] / 10
+    assert sum(row["n"] for row in rows) <= 1200
+    assert all(row["power"] is None for row in rows if row["verdict"] == "not simulated")
+    predicted = np.array([row["predicted"] for row in rows])
+    exact = np.array([t_test_power(0.3, row["ratings"] / 2) for row in rows])
+    assert np.abs(predicted - exact).max() < 0.1
+    assert f"{best['items']} items" in found.sentence
+
+
+def test_the_power_of_one_design_is_that_of_the_t_test():
+    found = ob.power.plan(NORMAL, vary={"items": 60, "ratings_per_text": 2}, most=400, **OPTIONS)
+    assert found.question == "power"
+    row = found.recommended
+    assert row["n"] == 400
+    low, high = row["conf_low"], row["conf_high"]
+    assert low - 0.02 < t_test_power(0.3, 120) < high + 0.02
+    table = counterbalanced(items=60, ratings_per_text=2, texts_per_participant=10)
+    fixed = ob.power.plan(NORMAL, design=table, most=100, **OPTIONS).recommended
+    assert (fixed["items"], fixed["participants"], fixed["ratings"]) == (60, 24, 240)
+    assert fixed["conf_low"] < t_test_power(0.3, 120) < fixed["conf_high"]
+
+
+def test_the_smallest_effect_of_a_design():
+    from statsmodels.stats.power import TTestIndPower
+
+    found = ob.power.plan(NORMAL, effect="smallest", vary={"items": 60, "ratings_per_text": 2}, **OPTIONS)
+    exact = TTestIndPower().solve_power(nobs1=120, alpha=0.05, power=0.8)
+    assert found.question == "effect"
+    assert exact - 0.02 < found.recommended["effect"] < exact + 0.06
+    assert "smallest effect" in found.sentence
+
+
+def test_the_price_decides():
+    vary = {"items": [20, 40, 80, 160], "ratings_per_text": [1, 2, 4]}
+    few = ob.power.plan(NORMAL, vary=vary, cost={"rating": 0.1, "participant": 1.5}, **OPTIONS)
+    row = few.recommended
+    assert row["cost"] == pytest.approx(0.1 * row["ratings"] + 1.5 * row["participants"])
+    reaching = [r for r in few.designs.to_pylist() if r["verdict"] == "reaches"]
+    assert row["cost"] == min(r["cost"] for r in reaching)
+    assert "cheapest" in few.sentence
+
+
+def test_repeatable_with_any_jobs_and_after_a_stop(tmp_path):
+    vary = {"items": [20, 60, 120], "ratings_per_text": 2}
+    once = ob.power.plan(NORMAL, vary=vary, **OPTIONS)
+    lines = []
+
+    def stop(line):
+        lines.append(line)
+        if len(lines) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ob.power.plan(NORMAL, vary=vary, store=tmp_path / "plan", progress=stop, **OPTIONS)
+    parts = set((tmp_path / "plan").glob("*/fits/*.parquet"))
+    assert parts
+    resumed = ob.power.plan(NORMAL, vary=vary, store=tmp_path / "plan", jobs=2, **OPTIONS)
+    assert parts < set((tmp_path / "plan").glob("*/fits/*.parquet"))
+    assert resumed.designs.equals(once.designs)
+    assert resumed.sentence == once.sentence
+    other = ob.power.plan(NORMAL, vary=vary, **{**OPTIONS, "seed": 4})
+    assert not other.designs.equals(once.designs)
+
+
+def test_no_design_reaches_the_target():
+    found = ob.power.plan(NORMAL, effect=0.02, vary={"items": [20, 40], "ratings_per_text": 1}, **OPTIONS)
+    assert found.recommended is None
+    assert found.sentence.startswith("No design in the range")
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    truth = Truth(effects=(0.8,), thresholds=(-1, 0, 1), participant_sd=(0.5, 0.0), item_sd=(0.4, 0.0))
+    return ratings(counterbalanced(items=30, ratings_per_text=2, texts_per_participant=10), truth, seed=1)
+
+
+def test_a_pilot_warns_of_the_observed_effect_and_shows_its_uncertainty(pilot):
+    options = {"formula": "rating ~ system + (1 | participant) + (1 | item)", "texts_per_participant": 10, "draws": 6}
+    vary = {"items": [20, 40], "ratings_per_text": [2]}
+    with pytest.warns(StatisticalWarning, match="smallest effect that would matter"):
+        observed = ob.power.plan(pilot=pilot, vary=vary, budget=150, most=100, **options)
+    assert observed.uncertainty.num_rows == 6
+    assert len(set(observed.uncertainty["effect"].to_pylist())) == 6
+    assert "uncertainty of the pilot" in observed.sentence
+    assert any("pilot's p-value" in note for note in observed.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StatisticalWarning)
+        given = ob.power.plan(pilot=pilot, effect=0.6, vary=vary, budget=150, most=100, **options)
+    assert set(given.uncertainty["effect"].to_pylist()) == {0.6}
+    assert len({tuple(sd) for sd in given.uncertainty["participant_sd"].to_pylist()}) == 6
+
+
+def test_draws_have_the_spread_of_the_estimates(pilot):
+    """The bootstrap's spread of the effect is the fit's standard error."""
+    from ordbridge.power.pilot import read_pilot
+
+    study = read_pilot(pilot, "clm", None, "fast")
+    drawn = [study.draw(stream).effects[0] for stream in np.random.SeedSequence(5).spawn(200)]
+    error = study.fit.tidy().to_pylist()[-1]["std_error"]
+    assert np.std(drawn) == pytest.approx(error, rel=0.2)
+    assert np.mean(drawn) == pytest.approx(study.truth.effects[0], abs=0.25 * error)
+
+
+THREE = Truth(effects=(0.0, 0.7), thresholds=(-1, 0, 1), participant_sd=(0.5, 0.2), item_sd=(0.4, 0.2))
+
+
+def p_values(kind, test, formula=None):
+    """Return what a worker tests on one dataset with three systems, and the dataset."""
+    design = {"kind": "counterbalanced", "texts_per_participant": 10}
+    (cell,) = ob.power.Grid(truth=THREE, design=design, items=20, ratings_per_text=3).cells
+    rating = ratings(cell.design, THREE, seed=2)
+    fit = Fit(0, hypothesis(cell, kind, formula, test), "fast")
+    return {term: p for term, (p, _) in _p_values(cell, fit, rating["rating"].to_numpy(), None)}, rating
+
+
+MIXED = "rating ~ system + (1 | participant) + (1 | item)"
+
+
+def test_any_difference_is_the_likelihood_ratio_test():
+    found, data = p_values("clmm", "any", MIXED)
+    fits = [ob.clmm(f, data, link="probit", engine="fast") for f in (MIXED.replace("system", "1"), MIXED)]
+    assert found == {"any difference": pytest.approx(ob.anova(*fits)["p_value"][1].as_py(), rel=1e-6)}
+
+
+@pytest.mark.parametrize("kind", ["clmm", "lmer"])
+def test_a_pair_is_the_coefficient_under_another_reference(kind):
+    found, data = p_values(kind, ("C", "B"), MIXED)
+    names = pa.array([{"A": "Z"}.get(name, name) for name in data["system"].to_pylist()])  # B comes first
+    data = data.set_column(data.column_names.index("system"), "system", names)
+    fit = getattr(ob, kind)(MIXED, data, engine="fast", **({"link": "probit"} if kind == "clmm" else {"REML": False}))
+    assert found == {"C - B": pytest.approx(fit.p_value("systemC"), rel=1e-3)}
+
+
+def test_all_pairs_are_corrected_by_holm():
+    found, _ = p_values("clm", "pairs")
+    single = [p_values("clm", pair)[0] for pair in (("A", "B"), ("A", "C"), ("B", "C"))]
+    raw = [next(iter(p.values())) for p in single]
+    order = np.argsort(raw)
+    steps = np.maximum.accumulate(np.array(raw)[order] * [3, 2, 1]).clip(max=1)
+    adjusted = dict(zip(order, steps, strict=True))
+    assert found["B - A (Holm)"] == pytest.approx(adjusted[0])
+    assert found["C - A (Holm)"] == pytest.approx(adjusted[1])
+    assert found["C - B (Holm)"] == pytest.approx(adjusted[2])
+    assert found["all pairs"] == pytest.approx(max(adjusted[1], adjusted[2]))  # A and B do not differ in truth
+
+
+def test_plans_with_three_systems():
+    options = {"vary": {"items": 30, "ratings_per_text": 2}, "texts_per_participant": 15, "model": "clm", "most": 60}
+    powers = {test: ob.power.plan(THREE, test=test, **options) for test in ("any", "pairs", ("A", "C"))}
+    assert powers["any"].recommended["power"] > 0.5
+    pairs = powers["pairs"].pairs.to_pydict()
+    assert pairs["pair"] == ["B - A", "C - A", "C - B"]
+    assert pairs["difference"] == [0.0, 0.7, 0.7]
+    assert pairs["power"][0] < 0.2 < min(pairs["power"][1:])
+    assert powers["pairs"].recommended["power"] <= min(pairs["power"][1:])
+    assert powers["A", "C"].recommended["power"] >= pairs["power"][1]
+    with pytest.raises(InputError, match="say what is tested"):
+        ob.power.plan(THREE, **options)
+
+
+def test_the_search_finds_the_first_that_reaches_and_keeps_to_its_budget():
+    def row(r):
+        return [Candidate(m, r, m, 2 * m * r, 2.0 * m * r, 0.3) for m in range(20, 401, 20)]
+
+    def simulate(candidate, n):
+        from scipy.stats import norm
+
+        power = norm.cdf(0.3 * (candidate.items / (1 + 6 / candidate.ratings_per_text)) ** 0.5 - 1.96)
+        candidate.n, candidate.significant = n, round(power * n)
+
+    rows = [row(2), row(5)]
+    search(rows, simulate, target=0.8, alpha=0.05, budget=20_000, most=6400)
+    # (0.84 + 1.96)² (1 + 6 / r) / 0.3² = 348.8 and 191.8 items
+    assert [next(c.items for c in r if c.verdict(0.8) == "reaches") for r in rows] == [360, 200]
+    assert sum(c.n for r in rows for c in r) < 20_000
+    assert sum(c.n > 0 for r in rows for c in r) < 16
+    rows = [row(2), row(5)]
+    search(rows, simulate, target=0.8, alpha=0.05, budget=130, most=100)
+    assert sum(c.n for r in rows for c in r) == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "one of truth, preset and pilot"),
+        ({"truth": NORMAL, "preset": "howcroft2021"}, "truth and preset are given"),
+        ({"preset": "howcroft2021"}, "needs variance="),
+        ({"preset": "other", "variance": "low"}, "there is no preset 'other'"),
+        ({"truth": NORMAL, "target": 80}, "target=80"),
+        ({"truth": NORMAL, "target": 0.04}, "above alpha"),
+        ({"truth": NORMAL, "effect": 0}, "the effect is 0"),
+        ({"truth": NORMAL, "effect": "big"}, "'smallest'"),
+        ({"truth": NORMAL, "effect": "smallest"}, "that of one design"),
+        ({"truth": NORMAL, "vary": {"raters": 3}}, "vary has 'raters'"),
+        ({"truth": NORMAL, "vary": {"items": [0]}}, "whole numbers from 1"),
+        ({"truth": NORMAL, "vary": {"items": [10]}}, "nobody may see an item twice"),
+        ({"truth": NORMAL, "cost": {"hour": 3}}, "cost has 'hour'"),
+        ({"truth": NORMAL, "cost": {"rating": -1}}, "cost of a rating"),
+        ({"truth": NORMAL, "model": "glm"}, "no model 'glm'"),
+        ({"truth": NORMAL, "model": "lm", "test": ("A", "X")}, "is no pair of the systems A, B"),
+        ({"pilot": {"rating": [1, 2]}}, "participant"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(arguments, words):
+    with pytest.raises(InputError, match=words):
+        ob.power.plan(**arguments)
