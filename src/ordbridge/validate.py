@@ -110,12 +110,12 @@ def builtin(folder: Path | None = None) -> Iterator[Case]:
 def _simulated(file: Path) -> Iterator[Case]:
     """Yield cases on a crossed design with numeric, factor and interaction terms, and one, two and three groups."""
     random = np.random.default_rng(20210)
-    n_participants, n_items = 15, 12
+    n_participants, n_items = 12, 8
     participant, item = (g.ravel() for g in np.meshgrid(range(n_participants), range(n_items), indexing="ij"))
     system = (participant + item) % 3
     batch = item % 4 + 4 * (participant % 2)
-    length = np.round(random.normal(10, 3, n_items), 1)[item]
-    latent = 0.4 * system + 0.05 * length + random.normal(0, 0.6, n_participants)[participant]
+    length = np.round(random.normal(0, 1, n_items), 2)[item]
+    latent = 0.4 * system + 0.3 * length + random.normal(0, 0.6, n_participants)[participant]
     latent += random.normal(0, 0.5, n_items)[item] + random.normal(0, 0.3, 8)[batch] + random.normal(size=item.size)
     rating = 1 + (latent[:, None] > np.quantile(latent, [0.1, 0.3, 0.6, 0.85])).sum(axis=1)
     table = {
