@@ -1,10 +1,15 @@
 """Card's settings in our coding are the model of Card's code in theirs."""
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from ordbridge import design
+from ordbridge import cli, design, tables
+from ordbridge.errors import InputError
 from ordbridge.papers import card2020
+from ordbridge.papers.card2020 import Cell
 from ordbridge.simulate import Simulator
 
 # item slope, item intercept, worker slope, worker intercept, residual: for a system coded -1 and +1
@@ -31,3 +36,87 @@ def test_ratings_are_numbers_around_the_middle_of_the_scale():
 
 def test_the_grid():
     assert len(card2020.differences) * len(card2020.items) * len(card2020.workers) * len(card2020.settings) == 48
+
+
+REFERENCE = Path(__file__).resolve().parents[2] / "../shared/reference/card2020_power.csv"
+
+
+@pytest.mark.skipif(not REFERENCE.is_file(), reason="the published table is not here")
+def test_published_powers_are_those_of_the_published_file():
+    rows = tables.read(REFERENCE).to_pylist()
+    table = {
+        Cell(r["settings"].split()[0].lower(), r["diff"], r["ex"], r["num.workers"]): float(r["power"]) for r in rows
+    }
+    assert card2020.published == table
+
+
+def test_the_cell_before():
+    assert Cell("low", 0.05, 50, 3).before is None
+    assert Cell("low", 0.1, 50, 3).before == (500, 10)
+    assert Cell("high", 0.05, 50, 3).before == (500, 10)  # the low settings were run first
+    assert Cell("high", 0.15, 100, 10).before == (100, 3)
+    assert Cell("high", 0.0, 100, 10).before == Cell("high", 0.05, 100, 10).before
+
+
+@pytest.mark.parametrize("cell", [Cell("low", 0.05, 50, 3), Cell("high", 0.1, 50, 3)])
+def test_a_published_power_comes_out_to_the_last_digit(cell):
+    statistic = card2020.fits(cell, tested=False)["statistic"].to_numpy()
+    assert np.mean(statistic > 1.96) == card2020.published[cell]
+
+
+def test_pieces_are_parts_of_the_whole_and_p_values_are_two_sided():
+    cell = Cell("high", 0.05, 50, 3)
+    whole, part = card2020.fits(cell, 1, 4), card2020.fits(cell, 3, 4)
+    np.testing.assert_array_equal(whole["statistic"].to_numpy()[2:], part["statistic"].to_numpy())
+    np.testing.assert_allclose(whole["estimate"].to_numpy() / whole["std_error"].to_numpy(), whole["statistic"])
+    from scipy import stats
+
+    expected = 2 * stats.t.sf(np.abs(whole["statistic"].to_numpy()), whole["df"].to_numpy())
+    np.testing.assert_allclose(whole["p_value"].to_numpy(), expected, rtol=1e-6)
+
+
+def fake(cell, first, last):
+    """Fits whose powers are known: as published at a difference, 10 % beyond ±1.96 without."""
+    share = card2020.published.get(cell, 0.1)
+    replicate = np.arange(first, last + 1)
+    statistic = np.where(replicate <= round(200 * share), 2.5, 0.0)
+    one = np.ones(len(replicate))
+    return pa.table(
+        {"replicate": replicate, "estimate": one, "std_error": one, "statistic": statistic, "df": one}
+        | {"p_value": np.where(replicate <= 10, 0.01, 0.5)}
+    )
+
+
+def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(card2020, "fits", lambda *piece: calls.append(piece) or fake(*piece))
+    chosen = list(card2020.cells(["high"], [0.05, 0.1], [50], [3]))
+    result = card2020.reproduce(chosen, store=tmp_path / "fits")
+    assert len(calls) == 3 * 10  # two cells and one without difference, 20 replicates a piece
+    rows = result.tables["powers"].to_pylist()
+    assert [(row["published"], row["ours"], row["equal"], row["two_sided"]) for row in rows] == [
+        (0.235, 0.235, True, 0.05),
+        (0.44, 0.44, True, 0.05),
+    ]
+    assert {row["no_difference_abs_t"] for row in rows} == {0.1}
+    verdicts = {row["claim"].split()[0]: row["verdict"] for row in result.claims.to_pylist()}
+    assert verdicts == {"power": "undecided", "|t|": "does not hold", "lmerTest's": "undecided"}
+    (next((tmp_path / "fits").glob("high-diff0.1-*-021-040.parquet"))).unlink()
+    calls.clear()
+    card2020.reproduce(chosen, store=tmp_path / "fits")
+    assert calls == [(Cell("high", 0.1, 50, 3), 21, 40)]
+
+
+def test_all_48_equal_is_said_to_hold_and_one_other_not(monkeypatch):
+    monkeypatch.setattr(card2020, "fits", fake)
+    assert card2020.reproduce(false_positives=False).claims["verdict"].to_pylist() == ["holds"]
+    monkeypatch.setitem(card2020.published, Cell("low", 0.1, 50, 3), 0.9)
+    monkeypatch.setattr(card2020, "fits", lambda *piece: fake(Cell("high", *piece[0][1:]), *piece[1:]))
+    assert card2020.reproduce(false_positives=False).claims["verdict"].to_pylist() == ["does not hold"]
+
+
+def test_cells_outside_the_table_are_refused(tmp_path, capsys):
+    with pytest.raises(InputError, match="items=60 is not in the published table"):
+        list(card2020.cells(n_items=[60]))
+    assert cli.main(["reproduce", "card2020", "--items", "60", "--out", str(tmp_path)]) == 2
+    assert "choose from: 50, 100, 500" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,14 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser("reproduce", help="rerun what a paper claims, and say what comes out")
     papers = parser.add_subparsers(dest="paper", metavar="PAPER", required=True)
     _paper(papers, "gladkoff2023", "intervals from one, two or a few scores", _gladkoff)
+    parser = _paper(papers, "card2020", "the table of 48 powers, number for number, through R", _card)
+    parser.add_argument("--setting", nargs="+", choices=("low", "high"), help="default: both")
+    parser.add_argument("--diff", nargs="+", type=float, metavar="X", help="of 0.05 0.1 0.15 0.2; default: all")
+    parser.add_argument("--items", nargs="+", type=int, metavar="N", help="of 50 100 500; default: all")
+    parser.add_argument("--workers", nargs="+", type=int, metavar="N", help="of 3 10; default: both")
+    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and go on from there; default: DIR/fits")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes; default: 1")
+    parser.add_argument("--no-false-positives", action="store_true", help="leave out the runs at no difference")
     parser = _paper(papers, "amidei2019", "agreement and correlation, from your copies of the ratings", _amidei)
     parser.add_argument("--qgstec", metavar="FILE", help="of QG-STEC-plus: Export-Subsets.zip, .xml or QG-STEC_R.csv")
     parser.add_argument("--flickr", metavar="FILE", help="flickr8k/judgements of compareImageDescriptionMeasures")
@@ -55,6 +64,30 @@ def _gladkoff(args: argparse.Namespace) -> Reproduction:
     from ordbridge.papers import gladkoff2023
 
     return gladkoff2023.reproduce()
+
+
+def _card(args: argparse.Namespace) -> Reproduction:
+    from ordbridge.papers import card2020
+
+    chosen = list(
+        card2020.cells(
+            args.setting or list(card2020.PARAMETERS),
+            args.diff or card2020.differences,
+            args.items or card2020.items,
+            args.workers or card2020.workers,
+        )
+    )
+    return card2020.reproduce(
+        chosen,
+        store=args.store or f"{args.out}/fits",
+        jobs=args.jobs,
+        false_positives=not args.no_false_positives,
+        progress=_tell,
+    )
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 def _amidei(args: argparse.Namespace) -> Reproduction:

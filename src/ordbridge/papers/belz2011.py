@@ -1,7 +1,7 @@
 """Belz & Kow (2011): seven categories against a line from 0 to 100, laid out again and simulated from one quality.
 
-"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. The ratings were not published, so
-nothing here tests the paper's numbers: simulated ones stand beside them, to show what the two scales can differ in.
+"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. Its ratings are not at hand, so nothing
+here tests the paper's numbers: simulated ones stand beside them, to show what the two scales can differ in.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
             "beside them where they are at hand, one for each of its two criteria. Simulated numbers come from our "
             "settings and say nothing about whether the paper's are right.",
             f"W is over {of.systems} systems' means of {of.raters} raters; significant differences are of {of.pairs}, "
-            "by t tests with Holm's correction after a significant analysis of variance (the paper does not say by "
-            "which test). Validity is the correlation of the systems' means with their true quality.",
+            "by t tests with Holm's correction after a significant analysis of variance (which test the "
+            "paper used is not at hand). Validity is the correlation of the systems' means with their true quality.",
         )
         parts.append(Part(f"measures_{name}", f"The paper's measures: {name} (simulated)", table, text))
     parts += [
@@ -139,7 +139,7 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
     ]
     summary = _summary(power, more)
     title = "Discrete and continuous rating scales, simulated from one latent quality"
-    warning = "Everything called simulated comes from settings of ours; the paper's ratings were never published."
+    warning = "Everything called simulated comes from settings of ours; the paper's own ratings are not at hand."
     return Reproduction(title, REFERENCE, summary, _judged(more), tuple(parts), (warning,))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["HOLDS", "NOT_AT_HAND", "Claim", "Part", "Reproduction", "as_printed", "claims_table", "figure"]
 
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
-NOT_AT_HAND = "paper's number not at hand"
+NOT_AT_HAND = "not at hand"
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("claim", "where", "paper", "ours", "verdict", "reason")])
 
 
