@@ -1,7 +1,7 @@
 """Belz & Kow (2011): seven categories against a line from 0 to 100, laid out again and simulated from one quality.
 
-"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. Its ratings are not at hand, so nothing
-here tests the paper's numbers: simulated ones stand beside them, to show what the two scales can differ in.
+"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. Its ratings are not at hand, so
+nothing here tests the paper's numbers: simulated ones stand beside them, to show what the two scales can differ in.
 """
 
 from __future__ import annotations
