@@ -62,7 +62,8 @@ def fit_curve(rows: Sequence[tuple[float, float, float, int, int]], alpha: float
     effect, items, ratings, hits, n = np.array(rows, dtype=float).reshape(-1, 5).T
 
     def loss(logs: np.ndarray) -> float:
-        p = Curve(*np.exp(logs), alpha).power(effect, items, ratings).clip(1e-9, 1 - 1e-9)
+        a, b = np.exp(logs)
+        p = Curve(a, b, alpha).power(effect, items, ratings).clip(1e-9, 1 - 1e-9)
         loglik = hits @ np.log(p) + (n - hits) @ np.log1p(-p)
         return float(-loglik + (((logs - np.log(5.0)) / PRIOR_SD) ** 2).sum() / 2)
 

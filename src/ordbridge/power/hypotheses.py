@@ -127,8 +127,9 @@ class Simulations:
         key = f"{cell.content}|{self.engine}|{self.seed}|{[m.to_dict() for m in models]}"
         path = self.folder / hashlib.sha256(key.encode()).hexdigest()[:16]
         if self.model.term in system_terms(cell):
-            options = {"seed": self.seed, "engine": self.engine, "jobs": self.jobs, "alpha": self.alpha}
-            return run(grid, {m.name: m for m in models}, n, store=path, **options).fits
+            known = {m.name: m for m in models}
+            done = run(grid, known, n, self.seed, engine=self.engine, jobs=self.jobs, store=path, alpha=self.alpha)
+            return done.fits
         return _run(grid, models, n, path, self).fits
 
 

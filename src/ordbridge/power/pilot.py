@@ -48,7 +48,8 @@ class Pilot:
             columns = {**simulator.columns, "rating": simulator.draw(attempt)[0]}
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", (ConvergenceWarning, StatisticalWarning))  # type: ignore[arg-type]
+                    for kind in (ConvergenceWarning, StatisticalWarning):  # a draw at the edge is a draw, too
+                        warnings.simplefilter("ignore", kind)
                     return Truth.from_fit(self.refit(pa.table(columns)))
             except (FitError, InputError):
                 continue
