@@ -440,10 +440,10 @@ def _simulated(panel: Axes, plan: Planned, rows: list[dict[str, Any]], x: str, y
         if not here:
             continue
         across, up = [row[x] for row in here], [row[y] for row in here]
-        look = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3, "clip_on": False}
+        look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3, "clip_on": False}
         panel.scatter(across, up, s=28, color=colour, label=verdict, **look)
         if y == "power":
             panel.vlines(across, [r["conf_low"] for r in here], [r["conf_high"] for r in here], color=colour)
     if (best := plan.recommended) is not None and plan.question != "power":
-        look = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.6, "zorder": 4, "clip_on": False}
-        panel.scatter([best[x]], [best[y]], s=150, label="recommended", **look)
+        ring: dict[str, Any] = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.6, "zorder": 4, "clip_on": False}
+        panel.scatter([best[x]], [best[y]], s=150, label="recommended", **ring)
