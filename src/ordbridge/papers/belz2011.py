@@ -285,7 +285,7 @@ def _power_figure(power: pa.Table) -> Figure:
             label=analysis,
         )
     panel.set_ylabel(f"significant differences\nof {EXPERIMENTS['weather'].pairs} (mean)")
-    panel.set_ylim(0, None)
+    panel.set_ylim(0, 1.1 * max(power["significant"].to_pylist()))
     panel.legend(frameon=False, loc="lower right")
     panel.spines[["top", "right"]].set_visible(False)
     return picture
