@@ -53,13 +53,23 @@ class _Objective:
     def __init__(self, model: Model, state: State, closeness: float = SEARCH) -> None:
         self.model, self.state, self.closeness = model, state, closeness
         self.evaluations = 0
+        self.last: tuple[np.ndarray, float, float, np.ndarray] | None = None
         self.base = (state.u1.copy(), state.u2.copy())
         self.tangent = (np.zeros_like(state.u1), np.zeros_like(state.u2))
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = np.empty(x.size)
-        self.evaluations += 1
-        return float(evaluate(self.model, self.state, x, gradient, self.closeness)), gradient
+        if self.last is None or self.last[1] > self.closeness or not np.array_equal(self.last[0], x):
+            gradient = np.empty(x.size)
+            self.evaluations += 1
+            value = float(evaluate(self.model, self.state, x, gradient, self.closeness))
+            self.last = (x.copy(), self.closeness, value, gradient)
+        return self.last[2], self.last[3]
+
+    def forget(self) -> None:
+        """Start the modes again from zero."""
+        self.state.u1[:] = 0.0
+        self.state.u2[:] = 0.0
+        self.last = None
 
     def prepare(self, direction: np.ndarray) -> None:
         tangent(self.model, self.state, direction)
@@ -178,8 +188,7 @@ def _search(objective: _Objective, mean: np.ndarray, layout: Layout, link: str, 
     sd = 0.5 * LATENT_SD[link]
     spread = np.sqrt(1.0 + 0.25 * layout.mean_square)
     for starts, entries in enumerate(_starts(layout, sd), 1):
-        objective.state.u1[:] = 0.0
-        objective.state.u2[:] = 0.0
+        objective.forget()
         found = _descend(objective, np.concatenate([mean * spread, entries]), clock)
         if best is None or found.value < best.value - 1e-7 or (found.converged and not best.converged):
             best, modes = found, (objective.state.u1.copy(), objective.state.u2.copy())
@@ -187,7 +196,9 @@ def _search(objective: _Objective, mean: np.ndarray, layout: Layout, link: str, 
             break
         if not layout.has_correlations:
             break
-    objective.state.u1[:], objective.state.u2[:] = modes
+    if starts > 1:
+        objective.state.u1[:], objective.state.u2[:] = modes
+        objective.last = None
     return best, starts
 
 
@@ -216,6 +227,7 @@ def _fold(objective: _Objective, best: Minimum, n_mean: int, layout: Layout) -> 
     negative = layout.diagonal & (entries < 0)
     for factor, column in zip(layout.factor[negative], layout.column[negative], strict=True):
         (objective.state.u1 if factor == 0 else objective.state.u2)[:, column] *= -1.0
+        objective.last = None
     best.x[n_mean:] = layout.fold(entries)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -346,5 +347,6 @@ def _condition_number(hessian: np.ndarray) -> float:
     return float(abs(values[-1] / values[0])) if values[0] != 0 else float("inf")
 
 
+@cache
 def _version() -> str:
     return f"ordbridge {version('ordbridge')}"

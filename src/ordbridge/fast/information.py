@@ -105,17 +105,33 @@ def add_variance_part(factor, row, column, which, L, N, out, traces):  # type: i
         return
     inverse = np.linalg.inv(L)
     free = np.flatnonzero(factor == which)
-    dS = np.zeros((free.size, q, q))
-    for k in range(free.size):
+    k = free.size
+    dS = np.zeros((k, q, q))
+    for j in range(k):
         for b in range(q):
-            dS[k, row[free[k]], b] += L[b, column[free[k]]]
-            dS[k, b, row[free[k]]] += L[b, column[free[k]]]
-    PdS = np.empty((free.size, q, q))
+            dS[j, row[free[j]], b] += L[b, column[free[j]]]
+            dS[j, b, row[free[j]]] += L[b, column[free[j]]]
+    # in the coordinates of u: L' P L = I - N and dT = L^-1 dS L'^-1
+    dT = np.empty((k, q, q))
+    for j in range(k):
+        dT[j] = np.dot(np.dot(inverse, dS[j]), inverse.T)
+    PdS = np.empty((k, q, q))
     for g in range(N.shape[0]):
-        P = np.dot(np.dot(inverse.T, np.eye(q) - N[g]), inverse)
-        for k in range(free.size):
-            PdS[k] = np.dot(P, dS[k])
-            traces[free[k]] += np.trace(PdS[k])
-        for j in range(free.size):
-            for k in range(free.size):
-                out[free[j], free[k]] += 0.5 * np.sum(PdS[j] * PdS[k].T)
+        for j in range(k):
+            for a in range(q):
+                for b in range(q):
+                    total = dT[j, a, b]
+                    for c in range(q):
+                        total -= N[g, a, c] * dT[j, c, b]
+                    PdS[j, a, b] = total
+                traces[free[j]] += PdS[j, a, a]
+        for i in range(k):
+            for j in range(i + 1):
+                total = 0.0
+                for a in range(q):
+                    for b in range(q):
+                        total += PdS[i, a, b] * PdS[j, b, a]
+                out[free[i], free[j]] += 0.5 * total
+    for i in range(k):
+        for j in range(i):
+            out[free[j], free[i]] = out[free[i], free[j]]

@@ -17,6 +17,7 @@ __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
 SINGULAR = 1e-4  # lme4's isSingular: a relative standard deviation below it
 AT_ZERO = 1e-4
 DIFFERENCE = 1e-5
+GAIN = 1e-7  # where the search ends; a Newton step follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +47,14 @@ class _Objective:
     def __init__(self, data: CrossProducts, room: Room, reml: bool) -> None:
         self.data, self.room, self.reml = data, room, reml
         self.evaluations = 0
+        self.last: tuple[np.ndarray, float, np.ndarray] | None = None
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = np.zeros(x.size)
-        self.evaluations += 1
-        return float(deviance(self.data, self.room, x, self.reml, gradient)), gradient
+        if self.last is None or not np.array_equal(self.last[0], x):
+            gradient = np.zeros(x.size)
+            self.evaluations += 1
+            self.last = (x.copy(), float(deviance(self.data, self.room, x, self.reml, gradient)), gradient)
+        return self.last[1], self.last[2]
 
     def prepare(self, direction: np.ndarray) -> None:
         """Nothing is carried along a line."""
@@ -181,7 +185,7 @@ def _search(objective: _Objective, layout: Layout, clock: Clock) -> Minimum:
         objective(x)
         values, vectors = np.linalg.eigh(objective.information())
         inverse = (vectors / np.maximum(values, 0.1)) @ vectors.T
-        found = minimise(objective, x, inverse, clock)
+        found = minimise(objective, x, inverse, clock, gain=GAIN)
         if best is None or found.value < best.value - 1e-9:
             best = found
         doubtful = not found.converged or (np.abs(found.x[layout.first]) < 0.05).any()
