@@ -150,3 +150,11 @@ def test_maximal_model_recovers_the_truth():
     assert settings["general"].item_sd == pytest.approx(truth.item_sd, abs=0.15)
     assert settings["general"].effects[0] == pytest.approx(0.62, abs=0.25)
     assert settings["low"].item_sd < settings["general"].item_sd < settings["high"].item_sd
+
+
+@pytest.mark.skipif(not hasattr(fast, "fit"), reason="the native engine is not here")
+def test_both_engines_give_the_same_settings(settings):
+    native = howcroft2021.settings_from({"one": between(1)}, engine="fast")
+    for table, column in (("deviations", "sd"), ("thresholds", "estimate"), ("effects", "estimate")):
+        from_r = [row[column] for row in getattr(settings, table).to_pylist() if row["dataset"] == "one"]
+        assert getattr(native, table)[column].to_pylist() == pytest.approx(from_r, rel=1e-3, abs=1e-3)
