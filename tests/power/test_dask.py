@@ -8,7 +8,6 @@ import stub
 from stub import same
 
 from ordbridge.errors import InputError
-from ordbridge.power.backends import restore_library_path
 
 pytest.importorskip("distributed")
 
@@ -17,7 +16,6 @@ def test_local_cluster_with_a_worker_killed_in_the_middle(grid, run_stub):
     import distributed
 
     quiet = run_stub(grid, sims=20)
-    restore_library_path()  # other tests may have started an R in this process
     killed = []
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
 

@@ -128,16 +128,16 @@ def test_what_a_killed_writer_left_behind_is_cleared(grid, run_stub, folder):
 
 
 def test_a_full_disk_stops_with_a_sentence(grid, run_stub, folder, monkeypatch):
-    write, calls = pq.ParquetWriter.write_batch, []
+    write, calls = pq.ParquetWriter.write_table, []
 
-    def full(self, batch, *args):
-        calls.append(batch.num_rows)
+    def full(self, table, *args):
+        calls.append(table.num_rows)
         if len(calls) > 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(self, batch, *args)
+        write(self, table, *args)
 
     monkeypatch.setattr(store, "EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     with pytest.raises(OSError, match=r"no space left for .*run: what was stored stays readable"):
         run_stub(grid, stub.slow, store=folder)
     assert load(folder).fits.num_rows == sum(calls[:2]) > 0

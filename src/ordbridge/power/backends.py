@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
-from pathlib import Path
 from typing import Any, Protocol
 
 from ordbridge.errors import InputError
@@ -50,7 +49,6 @@ def choose(backend: str, jobs: int, scheduler: str | None) -> Backend:
         jobs = max(1, joblib.cpu_count() + 1 + jobs)
     if scheduler is not None and backend != "dask":
         raise InputError("scheduler belongs to backend='dask'")
-    restore_library_path()
     if backend == "loky":
         return LokyBackend(jobs)
     if backend == "dask":
@@ -61,23 +59,6 @@ def choose(backend: str, jobs: int, scheduler: str | None) -> Backend:
 def is_death(error: BaseException) -> bool:
     """Tell whether an error means that a worker process died, and not that its work went wrong."""
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
-
-
-def restore_library_path() -> None:
-    """Put the library path for new processes back to what this process was started with.
-
-    An R in this process has put its own folders there; another Python's library may lie in them, and a worker that
-    loads that one does not start. This process itself is not concerned: its loader has read the path at the start.
-    """
-    name = "LD_LIBRARY_PATH"
-    try:
-        entries = Path("/proc/self/environ").read_bytes().split(b"\0")
-    except OSError:  # no Linux: R leaves it alone
-        return
-    os.environ.pop(name, None)
-    for entry in entries:
-        if entry.startswith(f"{name}=".encode()):
-            os.environ[name] = os.fsdecode(entry.partition(b"=")[2])
 
 
 class LokyBackend:

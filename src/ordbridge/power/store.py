@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -106,7 +106,7 @@ class Store:
         """Write what is waiting as one part."""
         if not self._rows:
             return
-        part = self._write_part(pa.concat_tables(self._rows).to_batches())
+        part = self._write_part([pa.concat_tables(self._rows)])
         self._rows.clear()
         self._flushed = time.monotonic()
         self._small.append(part)
@@ -144,13 +144,13 @@ class Store:
             _write_json(self.path / "manifest.json", merged)
         return merged
 
-    def _write_part(self, batches: Iterator[pa.RecordBatch] | list[pa.RecordBatch]) -> Path:
+    def _write_part(self, tables: Iterable[pa.Table]) -> Path:
         partial = self.path / "fits" / f".{time.time_ns():020d}.tmp"
         schema = FITS.with_metadata({IDENTITY: self.identity.encode()})
         try:
             with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
-                for batch in batches:
-                    writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+                for table in tables:
+                    writer.write_table(table.replace_schema_metadata(schema.metadata).combine_chunks())
             _sync(partial)
             final = partial.with_name(f"{partial.stem[1:]}-{_checksum(partial)}.parquet")
             os.replace(partial, final)
@@ -162,10 +162,23 @@ class Store:
     def _merge(self) -> None:
         """Make one part of many small ones; if it is cut short, rows are there twice, which reading puts right."""
         old = self._small
-        merged = self._write_part(batch for part in old for batch in pq.ParquetFile(part).iter_batches())
+        merged = self._write_part(_by_rows(old, SMALL_ROWS))
         for part in old:
             part.unlink()
+        pa.default_memory_pool().release_unused()  # Arrow would keep what merging needed, and grow with every merge
         self._small = [merged] if pq.read_metadata(merged).num_rows < SMALL_ROWS else []
+
+
+def _by_rows(parts: Iterable[Path], rows: int) -> Iterator[pa.Table]:
+    """Read parts and return them in tables of about so many rows: a file of many tiny row groups reads slowly."""
+    waiting: list[pa.Table] = []
+    for part in parts:
+        waiting.append(pq.read_table(part, use_threads=False))
+        if sum(table.num_rows for table in waiting) >= rows:
+            yield pa.concat_tables(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
