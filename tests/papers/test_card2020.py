@@ -98,7 +98,7 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
         (0.235, 0.235, True, 0.05),
         (0.44, 0.44, True, 0.05),
     ]
-    assert {row["no_difference_abs_t"] for row in rows} == {0.1}
+    assert {row["false_abs_t"] for row in rows} == {0.1}
     verdicts = {row["claim"].split()[0]: row["verdict"] for row in result.claims.to_pylist()}
     assert verdicts == {"power": "undecided", "|t|": "does not hold", "lmerTest's": "undecided"}
     (next((tmp_path / "fits").glob("high-diff0.1-*-021-040.parquet"))).unlink()
