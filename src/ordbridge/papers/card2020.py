@@ -244,7 +244,7 @@ def reproduce(
             (
                 "Published and ours are the share of 200 replicates with t > 1.96, one-sided and with t read as z. "
                 "Two-sided is the share with p < .05 and an effect of either sign, by lmerTest (Satterthwaite) on the "
-                "same fits. The last three columns are rates of false positives, on the same draws without the difference: "
+                "same fits. The last three columns are rates of false positives, on the same draws with no difference: "
                 "t > 1.96, |t| > 1.96, and two-sided by lmerTest.",
             ),
         ),
@@ -308,7 +308,7 @@ def _compared(found: dict[Cell, pa.Table]) -> pa.Table:
                 "two_sided": _share(table["p_value"].to_numpy() < 0.05),
                 "false_t": None if none is None else _share(none["statistic"].to_numpy() > CRITICAL),
                 "false_abs_t": None if none is None else _share(np.abs(none["statistic"].to_numpy()) > CRITICAL),
-                "false_two_sided": None if none is None else _share(none["p_value"].to_numpy() < 0.05),
+                "false_p": None if none is None else _share(none["p_value"].to_numpy() < 0.05),
             }
         )
     if not rows:
@@ -326,7 +326,7 @@ def _judged(table: pa.Table) -> list[dict[str, str]]:
     verdict = FAILS if equal < len(rows) else HOLDS if len(rows) == len(published) else UNDECIDED
     reason = "" if len(rows) == len(published) else f"{len(rows)} of {len(published)} cells were run"
     judged = [claims["table"].judged(f"{equal} of {len(rows)} equal to the last digit", verdict, reason)]
-    for name, column in (("size", "false_abs_t"), ("satterthwaite", "false_two_sided")):
+    for name, column in (("size", "false_abs_t"), ("satterthwaite", "false_p")):
         rates = {(r["setting"], r["items"], r["workers"]): r[column] for r in rows if r[column] is not None}
         if rates:
             judged.append(_size(claims[name], list(rates.values())))
