@@ -218,7 +218,7 @@ def reproduce(
     Parameters
     ----------
     chosen
-        The cells; all 48 by default, which takes hours on one core.
+        The cells; all 48 by default, which keep one core busy for about an hour.
     store
         Folder where fits are kept, 20 replicates a file; the same call goes on where it stopped.
     jobs
