@@ -209,7 +209,7 @@ def read_nem(path: File, dataset: str = "NEM") -> pa.Table:
     ``participant`` is empty and ``judge`` an extra column. NEM1 of Howcroft & Rieser is dataset BAGEL with the
     criterion quality, NEM2 SFHOT and SFRES together.
 
-    **Not checked against the opening of the file**, which could not be seen: the columns are those that two public R scripts use
+    **Not verified against the file**, which could not be seen: the columns are those that two public R scripts use
     (that repository's own, and Howcroft & Rieser's). Where ``dataset`` or ``judge`` is missing, or the text is called
     ``system_ref``, as in the later ratings that Howcroft & Rieser call reNEM, that is taken too.
     """
@@ -272,7 +272,7 @@ def read_qgstec(path: File, dataset: str = "QG-STEC", source: str = "Source") ->
     From https://github.com/Keith-Godwin/QG-STEC-plus, told apart by what they are:
 
     ``ReEvaluated-data.xml`` (and the challenge's own XML, which has the same elements)
-        Instances, submissions, questions, ratings. checked against the opening of the file.
+        Instances, submissions, questions, ratings. Checked against the opening of the file.
     ``QG-STEC_R.csv``
         A line a question, separated by tabs, with ``Rel_1 … Rel_3, QT_1 … Var_3`` of three raters. Verified.
     ``Export-Subsets.zip``, or ``STEC_Source_Relevance.csv`` and so on out of it
