@@ -1,6 +1,7 @@
 """One self-contained HTML page from headings, sentences, tables and pictures.
 
-Everything is inside the file: no script, no font, no picture from elsewhere. All text is escaped.
+Everything is inside the file: no script, no font, no picture from elsewhere. All text is escaped. One small script
+makes tables sortable and copyable, by mouse or keyboard; without it, and on paper, they are plain tables.
 """
 
 from __future__ import annotations
@@ -36,9 +37,68 @@ th { border-bottom: 2px solid #1f2328; white-space: nowrap; } td.n, th.n { text-
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { font-size: .88rem; color: #57606a; }
 .line { display: block; border-bottom: 1px solid #1f2328; height: 2rem; max-width: 44rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f8fa; padding: .6rem .8rem; font-size: .88rem; }
+th button, .copy { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th button::after { content: " ↕"; color: #9aa4ad; }
+th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
+th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
+.copy { font-size: .8rem; text-decoration: underline; } button:focus-visible { outline: 2px solid #0550ae; }
 footer { margin-top: 3rem; font-size: .8rem; color: #57606a; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 8pt; }
+  .copy { display: none; } th button::after { content: "" !important; }
   h2, h3, caption { break-after: avoid; } figure, tr, .warning { break-inside: avoid; } }
+"""
+
+# Buttons are made here and not in the page, so that a page without scripts has none that do nothing.
+_SCRIPT = """
+for (const table of document.querySelectorAll("table")) {
+  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+  const value = (row, i) => row.cells[i].dataset.v ?? row.cells[i].textContent;
+  const compare = (a, b) => {
+    if (a === "–" || b === "–") return (a === "–") - (b === "–");
+    const numbers = Number.isFinite(a - b);
+    return numbers ? a - b : a.localeCompare(b, "en", {numeric: true});
+  };
+  heads.forEach((head, i) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    button.title = "sort";
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const rows = [...body.rows].sort((a, b) => {
+        const order = compare(value(a, i), value(b, i));
+        return down && value(a, i) !== "–" && value(b, i) !== "–" ? -order : order;
+      });
+      body.append(...rows);
+    });
+  });
+  const copy = document.createElement("button");
+  copy.type = "button";
+  copy.className = "copy";
+  copy.textContent = "copy table";
+  copy.addEventListener("click", async () => {
+    const lines = [heads.map(head => head.textContent)];
+    for (const row of body.rows) lines.push([...row.cells].map(cell => cell.textContent));
+    const text = lines.map(line => line.join("\\t")).join("\\n");
+    try { await navigator.clipboard.writeText(text); }
+    catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+      copy.focus();
+    }
+    copy.textContent = "copied";
+    setTimeout(() => { copy.textContent = "copy table"; }, 1500);
+  });
+  table.parentElement.after(copy);
+}
 """
 
 
@@ -56,6 +116,7 @@ class Page:
         self.title = title
         self._parts: list[str] = []
         self._n_pictures = 0
+        self._n_tables = 0
 
     def heading(self, text: str, level: int = 2) -> Page:
         """Add a heading of level 2 or 3."""
@@ -80,10 +141,13 @@ class Page:
         shown = names or {}
         head = "".join(f"<th{classes[name]}>{escape(shown.get(name, name.replace('_', ' ')))}</th>" for name in classes)
         body = "".join(
-            "<tr>" + "".join(f"<td{classes[name]}>{escape(cell(row[name], name))}</td>" for name in classes) + "</tr>"
+            "<tr>"
+            + "".join(f"<td{classes[name]}{_raw(row[name])}>{escape(cell(row[name], name))}</td>" for name in classes)
+            + "</tr>"
             for row in table.to_pylist()
         )
         title = f"<caption>{escape(caption)}</caption>" if caption else ""
+        self._n_tables += 1
         return self._add(
             f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
@@ -93,6 +157,10 @@ class Page:
         self._n_pictures += 1
         svg = _inline_svg(figure, prefix=f"picture{self._n_pictures}-", label=caption)
         return self._add(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>")
+
+    def verbatim(self, text: str) -> Page:
+        """Add text to be copied as it is: a command, LaTeX, a formula."""
+        return self._add(f"<pre>{escape(text)}</pre>")
 
     def to_fill_in(self, question: str) -> Page:
         """Add a question with empty lines for an answer by hand."""
@@ -108,7 +176,9 @@ class Page:
             f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head>\n"
             f"<body><h1>{escape(self.title)}</h1>\n"
             + "\n".join(self._parts)
-            + f"\n<footer>ordbridge {escape(__version__)}</footer></body></html>\n"
+            + f"\n<footer>ordbridge {escape(__version__)}</footer>"
+            + (f"<script>{_SCRIPT}</script>" if self._n_tables else "")
+            + "</body></html>\n"
         )
 
     def write(self, path: str | os.PathLike[str]) -> Path:
@@ -160,6 +230,12 @@ def without_empty_columns(table: pa.Table) -> pa.Table:
     return table.select(
         [name for name in table.column_names if any(value not in (None, "") for value in table[name].to_pylist())]
     )
+
+
+def _raw(value: Any) -> str:
+    """Return a number in full for sorting; what is shown is rounded."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return f' data-v="{value!r}"' if number else ""
 
 
 def _class_of(kind: pa.DataType) -> str:

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from ordbridge.cli import models, show
+from ordbridge.cli import models, paper, show
 
 __all__ = ["add"]
 
@@ -23,6 +23,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--conf-level", type=float, default=0.95, help="of the intervals (default: 0.95)")
     parser.add_argument("--contrasts", metavar="FACTOR", help="also all pairwise differences (Holm)")
     parser.add_argument("--out", metavar="FILE", help="write the table of coefficients to .parquet or .csv")
+    paper.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(run=run)
 
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     contrasts = fit.contrasts(args.contrasts, conf_level=args.conf_level) if args.contrasts else None
     if args.out:
         write(tidy, args.out)
+    written = paper.keep(fit, args)
     if args.json:
         tables = {"glance": fit.glance(), "tidy": tidy, "varcorr": fit.varcorr(), "conditions": fit.conditions}
         if contrasts is not None:
@@ -53,6 +55,6 @@ def run(args: argparse.Namespace) -> int:
     show.table(tidy, title=f"{args.conf_level:.0%} intervals")
     if contrasts is not None:
         show.table(contrasts, title=f"Pairwise differences of {args.contrasts} (Holm)")
-    if args.out:
-        show.line(f"written: {args.out}")
+    for path in [*([args.out] if args.out else []), *written]:
+        show.line(f"written: {path}")
     return 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import show
+from ordbridge.cli import paper, show
 from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
     parser.add_argument("--plot", metavar="FILE", help="draw the trade-off: .png, .svg or .pdf")
+    paper.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
@@ -133,6 +134,8 @@ def _keep(found: Planned, args: argparse.Namespace) -> None:
 
         plots.plan_contours(found).savefig(args.plot)
         show.line(f"wrote {args.plot}")
+    for path in paper.keep(found, args):
+        show.line(f"wrote {path}")
 
 
 def _tell(text: str) -> None:

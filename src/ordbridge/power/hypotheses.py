@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import combinations, groupby
@@ -33,7 +33,7 @@ from ordbridge.power.store import FORMAT, Store
 from ordbridge.power.worker import Answer, Batch, Fit, failed_row, to_table
 from ordbridge.simulate import Simulator
 
-__all__ = ["Simulations", "fit_hypotheses", "holm", "hypothesis"]
+__all__ = ["Simulations", "fit_hypotheses", "holm", "hypothesis", "r_versions"]
 
 ANY, PAIRS = "any difference", "all pairs"
 
@@ -70,6 +70,8 @@ class Simulations:
     engine: str
     jobs: int
     alpha: float
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of R and its packages, as the workers report them."""
 
     @property
     def question(self) -> str:
@@ -129,8 +131,29 @@ class Simulations:
         if self.model.term in system_terms(cell):
             known = {m.name: m for m in models}
             done = run(grid, known, n, self.seed, engine=self.engine, jobs=self.jobs, store=path, alpha=self.alpha)
-            return done.fits
-        return _run(grid, models, n, path, self).fits
+        else:
+            done = _run(grid, models, n, path, self)
+        self.versions.update(r_versions(done.manifest["environments"]))
+        return done.fits
+
+
+def r_versions(environments: list[dict[str, str]]) -> dict[str, str]:
+    """Return the versions of R and of the packages that fitted, from a run's manifest.
+
+    Examples
+    --------
+    >>> r_versions([{"python": "3.11", "R": "4.2.2", "R engine of clmm": "ordinal 2022.11.16"}])
+    {'R': '4.2.2', 'ordinal': '2022.11.16'}
+    """
+    found = {}
+    for environment in environments:
+        for name, value in environment.items():
+            if name == "R":
+                found["R"] = value
+            elif name.startswith("R engine of "):
+                package, _, number = value.partition(" ")
+                found[package] = number
+    return found
 
 
 def _run(grid: Grid, models: tuple[Model, ...], sims: int, path: Path, asked: Simulations) -> Run:
@@ -162,12 +185,13 @@ def _run(grid: Grid, models: tuple[Model, ...], sims: int, path: Path, asked: Si
 def fit_hypotheses(batch: Batch) -> Answer:
     """Do the fits of a batch in a worker: one dataset is fitted once, whatever is asked about it."""
     started = time.perf_counter()
-    simulator, rows = _simulator(batch.cell), []
+    simulator, versions = _simulator(batch.cell), {"ordbridge": __version__}
+    rows: list[tuple[Any, ...]] = []
     for replicate, fits in groupby(batch.fits, key=lambda fit: fit.replicate):
         asked = list(fits)
         rating = simulator.draw(batch.cell.stream(batch.seed, replicate))[0]
-        rows += _tested(batch.cell, asked, rating, batch.timeout)
-    return Answer(to_table(rows), time.perf_counter() - started, {"ordbridge": __version__})
+        rows += _tested(batch.cell, asked, rating, batch.timeout, versions)
+    return Answer(to_table(rows), time.perf_counter() - started, versions)
 
 
 @lru_cache(maxsize=4)
@@ -175,7 +199,9 @@ def _simulator(cell: Cell) -> Simulator:
     return Simulator(cell.design, cell.truth, cell.variant)
 
 
-def _tested(cell: Cell, asked: list[Fit], rating: np.ndarray, timeout: float | None) -> list[tuple[Any, ...]]:
+def _tested(
+    cell: Cell, asked: list[Fit], rating: np.ndarray, timeout: float | None, versions: dict[str, str]
+) -> list[tuple[Any, ...]]:
     begun = time.perf_counter()
     try:
         found = dict(_p_values(cell, asked[0], rating, timeout))
@@ -190,6 +216,8 @@ def _tested(cell: Cell, asked: list[Fit], rating: np.ndarray, timeout: float | N
     rows: list[tuple[Any, ...]] = []
     for fit in asked:
         p, e = found[fit.model.term]
+        if e.r_version is not None:
+            versions |= {"R": e.r_version, f"R engine of {fit.model.kind}": e.package_version}
         status = "ok" if np.isfinite(p) else "error"
         key = (cell.label, fit.replicate, fit.model.name, fit.engine, fit.model.term)
         flags = (float(e.loglik), bool(e.converged), bool(e.singular))

@@ -174,6 +174,7 @@ def plan(
         "cost": dict(cost) if cost else None,
         "engine": engine,
         "seed": seed,
+        "versions": simulations.versions,
         "datasets": sum(c.n for row in rows for c in row),
     }
     notes += notes_of(rows, best, uncertainty, target)

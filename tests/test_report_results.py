@@ -1,0 +1,202 @@
+"""Reports on fits, power runs and plans: whole, honest, and working in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pyarrow as pa
+import pytest
+
+import ordbridge as ob
+from ordbridge.cli import main
+from ordbridge.errors import InputError
+from ordbridge.pages import page, write_report
+from ordbridge.paper import latex, main_table, markdown, methods, references
+from ordbridge.power import Grid, plan, run
+from ordbridge.report import Page
+from ordbridge.simulate import Truth, ratings
+from ordbridge.tables import write
+
+TRUTH = Truth(effects=(0.6,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
+FORMULA = "rating ~ system + (1 | participant) + (1 | item)"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ratings(ob.design.crossed(items=20, raters=5), TRUTH, seed=1)
+
+
+@pytest.fixture(scope="module")
+def results(data):
+    design = {"kind": "counterbalanced", "texts_per_participant": 10}
+    grid = Grid(truth=TRUTH, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.6])
+    vary = {"items": [20, 40, 80], "ratings_per_text": [1, 2]}
+    return {
+        "fit": ob.clmm(FORMULA, data, link="probit", engine="fast"),
+        "run": run(grid, ["lm", "clm"], sims=20, engine="fast"),
+        "plan": plan(TRUTH, model="clm", vary=vary, texts_per_participant=10, budget=200, most=100),
+    }
+
+
+@pytest.mark.parametrize("kind", ["fit", "run", "plan"])
+def test_a_report_has_question_answer_table_picture_methods_and_command(results, kind):
+    html = page(results[kind], repeat="ordbridge <again>").html()
+    for heading in ("Question", "Answer", "Diagnostics", "For the paper", "How to repeat it"):
+        assert re.search(f"<h2>{heading}", html)
+    assert html.count("<svg") == 1
+    assert html.count("<table") >= 2 - (kind == "plan")
+    assert "ordbridge &lt;again&gt;" in html
+    assert "ordbridge 0.1.0" in html
+    text = re.sub("<[^>]*>", "", html.partition("</style>")[2].partition("<script>")[0])
+    assert "nan" not in re.findall(r"[a-z]+", text)
+
+
+def test_the_methods_paragraph_says_what_was_done(results):
+    fit = methods(results["fit"])
+    assert FORMULA in fit
+    assert "200 ratings (5 participants, 20 items)" in fit or "200 ratings (20 items, 5 participants)" in fit
+    assert "probit link" in fit
+    assert "native engine" in fit
+    assert "20 datasets for each of 4 cells (seed 0)" in methods(results["run"])
+    asked = results["plan"].asked
+    assert f"{asked['datasets']} datasets" in methods(results["plan"])
+    assert results["plan"].sentence in methods(results["plan"])
+    assert not any("R Core Team" in reference for reference in references(results["plan"]))
+
+
+def test_the_methods_paragraph_of_r_names_versions(data):
+    fit = ob.lmer("rating ~ system + (1 | item)", data)
+    version = fit.glance()["package_version"][0].as_py().partition(" ")[2]
+    assert f"lmerTest {version} in R {fit.glance()['r_version'][0].as_py()}" in methods(fit)
+    assert any("Kuznetsova" in reference and version in reference for reference in references(fit))
+    assert any("R Core Team" in reference for reference in references(fit))
+
+
+def test_markdown_and_latex_have_every_row(results):
+    table = main_table(results["fit"])
+    assert table["term"].to_pylist() == ["1|2", "2|3", "3|4", "systemB"]
+    text = markdown(results["fit"])
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + table.num_rows
+    assert len({re.sub(r"\\\|", "", row).count("|") for row in rows}) == 1
+    typeset = latex(results["fit"], caption="50 % & more", label="tab:fit")
+    assert typeset.count(r" \\") == 1 + table.num_rows
+    assert r"\caption{50 \% \& more}" in typeset
+    assert r"1\textbar{}2" in typeset
+    assert methods(results["fit"]) in text
+    with pytest.raises(InputError, match="give a fit, a power run or a plan"):
+        methods(3)
+
+
+@pytest.mark.skipif(not (shutil.which("pdflatex")), reason="no LaTeX here")
+def test_latex_compiles(results, tmp_path):
+    body = "\n".join(latex(results[kind]) for kind in results)
+    packages = r"\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{booktabs,textcomp}"
+    (tmp_path / "t.tex").write_text(rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0
+
+
+def test_the_commands_write_reports(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write(data, "ratings.csv")
+    options = ["--html", "fit.html", "--latex", "fit.tex", "--markdown", "fit.md"]
+    assert (
+        main(["fit", "ratings.csv", "--model", "clm", "--formula", "rating ~ system", "--engine", "fast", *options])
+        == 0
+    )
+    assert "written: fit.html" in capsys.readouterr().out
+    assert "<h2>Answer" in (tmp_path / "fit.html").read_text(encoding="utf-8")
+    assert r"\toprule" in (tmp_path / "fit.tex").read_text(encoding="utf-8")
+    assert "| systemB |" in (tmp_path / "fit.md").read_text(encoding="utf-8")
+    TRUTH.to_toml("truth.toml")
+    small = ["--model", "lm", "--items", "20", "--ratings", "2", "--texts-per-participant", "10", "--most", "20"]
+    assert main(["plan", "--truth", "truth.toml", *small, "--jobs", "1", "--html", "plan.html", "--quiet"]) == 0
+    assert "What is the power of this study?" in (tmp_path / "plan.html").read_text(encoding="utf-8")
+    wrong = ["--markdown", "nowhere/fit.md"]
+    assert (
+        main(["fit", "ratings.csv", "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", *wrong]) == 2
+    )
+
+
+HARNESS = """<script>
+const problems = [];
+window.addEventListener("error", event => problems.push(event.message));
+</script>"""
+PROBE = """<script>
+const column = (table, i) => [...table.tBodies[0].rows].map(row => row.cells[i].textContent);
+const table = document.querySelector("table");
+const button = table.tHead.rows[0].cells[INDEX].querySelector("button");
+button.focus();
+const focused = document.activeElement === button;
+button.click();
+const up = column(table, INDEX), first = button.parentElement.getAttribute("aria-sort");
+button.click();
+const down = column(table, INDEX), second = button.parentElement.getAttribute("aria-sort");
+let copied = null;
+document.execCommand = () => { copied = document.activeElement.value; return true; };
+Object.defineProperty(navigator, "clipboard", {value: {writeText: () => Promise.reject()}});
+document.querySelector(".copy").click();
+setTimeout(() => {
+  const answer = {focused, up, down, first, second, copied, problems,
+    tables: document.querySelectorAll("table").length, copies: document.querySelectorAll(".copy").length,
+    widths: [...document.querySelectorAll("svg")].map(svg => svg.getBoundingClientRect().width),
+    page: document.documentElement.scrollWidth, window: window.innerWidth};
+  document.body.replaceChildren(document.createTextNode("ANSWER" + JSON.stringify(answer) + "END"));
+}, 50);
+</script>"""
+
+chromium = pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium here")
+
+
+def browse(html, index, folder, width=1000):
+    """Load a page in Chromium, sort by a column twice, copy the table, and return what happened."""
+    file = folder / "probed.html"
+    html = html.replace("<body>", f"<body>{HARNESS}", 1).replace(
+        "</body>", PROBE.replace("INDEX", str(index)) + "</body>"
+    )
+    file.write_text(html, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--enable-logging=stderr"]
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = ["chromium", *options, profile, f"--window-size={width},900", "--dump-dom", file.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "CONSOLE" not in done.stderr
+    found = re.search("ANSWER(.*)END", done.stdout, re.DOTALL)
+    assert found, done.stdout[-2000:]
+    return json.loads(found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+@chromium
+def test_sorting_and_copying_in_a_browser(tmp_path):
+    values = [10.0, None, 9.0, 0.00001, -2.0]
+    table = pa.table({"name": list("abcde"), "p_value": values})
+    found = browse(Page("t").table(table).html(), 1, tmp_path)
+    assert found["up"] == ["< 0.001", "< 0.001", "9", "10", "–"]
+    assert found["down"] == ["10", "9", "< 0.001", "< 0.001", "–"]
+    assert (found["first"], found["second"]) == ("ascending", "descending")
+    assert found["focused"]
+    assert found["copied"].splitlines()[:2] == ["name\tp value", "a\t10"]
+    names = browse(Page("t").table(pa.table({"name": ["item 10", "item 9", "b"]})).html(), 0, tmp_path)
+    assert names["up"] == ["b", "item 9", "item 10"]
+
+
+@chromium
+@pytest.mark.parametrize("kind", ["fit", "run", "plan"])
+def test_reports_in_a_browser_wide_and_narrow(results, kind, tmp_path):
+    html = page(results[kind], repeat="ordbridge").html()
+    for width in (1000, 500):
+        found = browse(html, 1, tmp_path, width)
+        assert found["problems"] == []
+        assert found["copies"] == found["tables"]
+        assert len(found["widths"]) == 1
+        assert 200 < found["widths"][0] <= width
+        assert found["page"] <= found["window"]  # tables scroll by themselves, the page does not
+
+
+def test_the_file_is_written_whole(results, tmp_path):
+    assert write_report(results["fit"], tmp_path / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
