@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
 from typing import Any, Protocol
@@ -66,6 +67,8 @@ class LokyBackend:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
+        # loky replaces a worker that has grown, as one does that compiles the fast engine, and no work is lost by it.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
         self.renew()
 
     def renew(self) -> None:
