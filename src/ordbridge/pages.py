@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ordbridge import paper
-from ordbridge.report import Page
+from ordbridge.report import Page, cell
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -64,7 +66,9 @@ def _fit(fit: Fit) -> Page:
     made.picture(_forest(fit), "Coefficients with 95 % intervals")
     if fit.varcorr().num_rows:
         made.heading("Random effects").table(_flat(fit.varcorr()))
-    made.heading("Diagnostics").table(_flat(fit.glance().drop_columns(["n_groups"])))
+    said = {name: cell(value) for name, value in fit.glance().drop_columns(["n_groups"]).to_pylist()[0].items()}
+    said = {name.replace("_", " "): value for name, value in said.items() if value != "–"}
+    made.heading("Diagnostics").table(pa.table({"what": list(said), "value": list(said.values())}))
     if fit.conditions.num_rows:
         made.table(fit.conditions, "What the engine said")
     return made
@@ -140,6 +144,10 @@ def _range(table: Any) -> str:
     )
 
 
+READ = ["items", "ratings_per_text", "participants", "ratings", "cost", "effect", "power", "conf_low", "conf_high",
+        "verdict", "recommended", "n", "n_failed"]  # fmt: skip
+
+
 def _plan(plan: Planned) -> Page:
     from ordbridge import plots
 
@@ -155,7 +163,7 @@ def _plan(plan: Planned) -> Page:
     made.heading("Question").sentence(question)
     made.heading("Answer").sentence(plan.sentence)
     made.picture(plots.plan_contours(plan), "Power: the curve through all simulations, and the designs simulated")
-    made.heading("Designs").table(plan.designs.filter(plan.designs["n"].to_numpy() > 0), "Simulated")
+    made.heading("Designs").table(plan.designs.filter(plan.designs["n"].to_numpy() > 0).select(READ), "Simulated")
     if plan.pairs is not None:
         made.table(plan.pairs, "Pairs under the recommended design, after Holm's correction")
     if plan.uncertainty is not None:
@@ -170,10 +178,8 @@ def _plan(plan: Planned) -> Page:
     return made
 
 
-def _flat(table: Any) -> Any:
+def _flat(table: pa.Table) -> pa.Table:
     """Return the table with lists as text."""
-    import pyarrow as pa
-
     for place, field in enumerate(table.schema):
         if pa.types.is_list(field.type):
             texts = [

@@ -42,7 +42,8 @@ th button, .copy { font: inherit; color: inherit; background: none; border: 0; p
 th button::after { content: " ↕"; color: #9aa4ad; }
 th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
 th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
-.copy { font-size: .8rem; text-decoration: underline; } button:focus-visible { outline: 2px solid #0550ae; }
+.copy { font-size: .8rem; text-decoration: underline; }
+button:focus-visible, .scroll:focus-visible { outline: 2px solid #0550ae; }
 footer { margin-top: 3rem; font-size: .8rem; color: #57606a; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 8pt; }
   .copy { display: none; } th button::after { content: "" !important; }
@@ -148,9 +149,11 @@ class Page:
         )
         title = f"<caption>{escape(caption)}</caption>" if caption else ""
         self._n_tables += 1
-        return self._add(
-            f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        # A region that can be focused can be scrolled by keyboard.
+        region = (
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table", quote=True)}">'
         )
+        return self._add(f"{region}<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
     def picture(self, figure: Figure, caption: str) -> Page:
         """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it."""

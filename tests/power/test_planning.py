@@ -99,6 +99,17 @@ def test_repeatable_with_any_jobs_and_after_a_stop(tmp_path):
     assert not other.designs.equals(once.designs)
 
 
+def test_r_says_first_how_long_it_will_take():
+    lines = []
+    few = {"vary": {"items": 30, "ratings_per_text": 2}, "most": 12, "progress": lines.append}
+    by_r = ob.power.plan(NORMAL, engine="ordinal", **few, **OPTIONS)
+    assert lines[0].startswith("R takes ")
+    assert "12 fits, with about 120 ratings each, will take about" in lines[0]
+    assert by_r.asked["versions"]["R"].startswith("4.")
+    native = ob.power.plan(NORMAL, **few, **OPTIONS)
+    assert by_r.recommended["power"] == native.recommended["power"]
+
+
 def test_no_design_reaches_the_target():
     found = ob.power.plan(NORMAL, effect=0.02, vary={"items": [20, 40], "ratings_per_text": 1}, **OPTIONS)
     assert found.recommended is None

@@ -150,7 +150,8 @@ def plan(
             jobs=jobs,
             alpha=alpha,
         )
-        look = _looker(simulations, progress or (lambda _: None), budget if kind != "power" else most)
+        typical = sorted(c.ratings for row in rows for c in row)[sum(map(len, rows)) // 2]
+        look = _looker(simulations, progress or (lambda _: None), budget if kind != "power" else most, typical)
         limits = {"budget": most, "most": most} if kind == "power" else {"budget": budget, "most": most}
         if kind == "power":
             look(rows[0][0], most)
@@ -321,7 +322,9 @@ def _prices(cost: Mapping[str, float] | None) -> tuple[float, float]:
     return float(cost.get("rating", 0.0)), float(cost.get("participant", 0.0))
 
 
-def _looker(simulations: Simulations, tell: Callable[[str], object], budget: int) -> Callable[[Candidate, int], None]:
+def _looker(
+    simulations: Simulations, tell: Callable[[str], object], budget: int, typical: int
+) -> Callable[[Candidate, int], None]:
     """Return the function that brings a candidate to a number of simulations, and says how long R will take."""
     begun = False
 
@@ -330,9 +333,10 @@ def _looker(simulations: Simulations, tell: Callable[[str], object], budget: int
         if not begun and simulations.engine == "ordinal":
             simulations.count(candidate.grid, 1)
             one = simulations.seconds(candidate.grid)
+            seconds = one * typical / candidate.ratings * budget / simulations.workers
             tell(
-                f"R takes {one:.2g} s for a fit with {candidate.ratings} ratings, and longer with more; {budget} fits "
-                f"will take {duration(one * budget / simulations.workers)} or more"
+                f"R takes {one:.2g} s for a fit with {candidate.ratings} ratings; {budget} fits, with about {typical} "
+                f"ratings each, will take about {duration(seconds)}"
             )
         begun = True
         candidate.n, candidate.significant, candidate.failed = simulations.count(candidate.grid, n)
