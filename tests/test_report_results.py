@@ -135,7 +135,7 @@ const button = table.tHead.rows[0].cells[INDEX].querySelector("button");
 button.focus();
 const focused = document.activeElement === button;
 button.click();
-const up = column(table, INDEX), first = button.parentElement.getAttribute("aria-sort");
+const up = column(table, INDEX), rows = column(table, 0), first = button.parentElement.getAttribute("aria-sort");
 button.click();
 const down = column(table, INDEX), second = button.parentElement.getAttribute("aria-sort");
 let copied = null;
@@ -143,7 +143,7 @@ document.execCommand = () => { copied = document.activeElement.value; return tru
 Object.defineProperty(navigator, "clipboard", {value: {writeText: () => Promise.reject()}});
 document.querySelector(".copy").click();
 setTimeout(() => {
-  const answer = {focused, up, down, first, second, copied, problems,
+  const answer = {focused, up, rows, down, first, second, copied, problems,
     tables: document.querySelectorAll("table").length, copies: document.querySelectorAll(".copy").length,
     widths: [...document.querySelectorAll("svg")].map(svg => svg.getBoundingClientRect().width),
     page: document.documentElement.scrollWidth, window: window.innerWidth};
@@ -173,14 +173,15 @@ def browse(html, index, folder, width=1000):
 
 @chromium
 def test_sorting_and_copying_in_a_browser(tmp_path):
-    values = [10.0, None, 9.0, 0.00001, -2.0]
-    table = pa.table({"name": list("abcde"), "p_value": values})
+    values = [10.0, None, 9.0, 0.12341, -2.0, 0.12339, 0.00001]
+    table = pa.table({"name": list("abcdefg"), "share": values})
     found = browse(Page("t").table(table).html(), 1, tmp_path)
-    assert found["up"] == ["< 0.001", "< 0.001", "9", "10", "–"]
-    assert found["down"] == ["10", "9", "< 0.001", "< 0.001", "–"]
+    assert found["up"] == ["-2", "1e-05", "0.123", "0.123", "9", "10", "–"]
+    assert "".join(found["rows"]) == "egfdcab"  # by the numbers in full, not as they are shown
+    assert found["down"] == ["10", "9", "0.123", "0.123", "1e-05", "-2", "–"]
     assert (found["first"], found["second"]) == ("ascending", "descending")
     assert found["focused"]
-    assert found["copied"].splitlines()[:2] == ["name\tp value", "a\t10"]
+    assert found["copied"].splitlines()[:2] == ["name\tshare", "a\t10"]
     names = browse(Page("t").table(pa.table({"name": ["item 10", "item 9", "b"]})).html(), 0, tmp_path)
     assert names["up"] == ["b", "item 9", "item 10"]
 

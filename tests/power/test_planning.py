@@ -12,6 +12,7 @@ import ordbridge as ob
 from ordbridge.design import counterbalanced
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.power.hypotheses import _p_values, hypothesis
+from ordbridge.power.planning import _recommend
 from ordbridge.power.search import Candidate, search
 from ordbridge.power.worker import Fit
 from ordbridge.simulate import Truth, ratings
@@ -223,8 +224,18 @@ def test_the_search_finds_the_first_that_reaches_and_keeps_to_its_budget():
     assert sum(c.n for r in rows for c in r) < 20_000
     assert sum(c.n > 0 for r in rows for c in r) < 16
     rows = [row(2), row(5)]
-    search(rows, simulate, target=0.8, alpha=0.05, budget=130, most=100)
-    assert sum(c.n for r in rows for c in r) == 130
+    search(rows, simulate, target=0.8, alpha=0.05, budget=117, most=100)
+    assert sum(c.n for r in rows for c in r) == 117
+
+
+def test_the_cheapest_that_reaches_comes_before_a_cheaper_one_that_only_may():
+    def candidate(price, n, significant):
+        return Candidate(10, 1, 10, 20, price, 0.3, n=n, significant=significant)
+
+    dear, cheap, open_, cheapest = (candidate(*c) for c in ((9, 400, 390), (7, 400, 370), (5, 400, 325), (1, 400, 40)))
+    assert _recommend("designs", [[cheapest, open_, cheap, dear]], 0.8) is cheap
+    assert _recommend("designs", [[cheapest, open_]], 0.8) is open_
+    assert _recommend("designs", [[cheapest]], 0.8) is None
 
 
 @pytest.mark.parametrize(
