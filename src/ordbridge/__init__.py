@@ -28,7 +28,19 @@ _LAZY = {
     "Fit": "ordbridge.models.fit",
     "anova": "ordbridge.models.fit",
 }
-_MODULES = ("datasets", "design", "papers", "plots", "power", "reliability", "report", "simulate", "validate")
+_MODULES = (
+    "datasets",
+    "design",
+    "pages",
+    "paper",
+    "papers",
+    "plots",
+    "power",
+    "reliability",
+    "report",
+    "simulate",
+    "validate",
+)
 
 __all__ = [
     "BridgeError",
