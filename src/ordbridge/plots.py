@@ -354,7 +354,7 @@ def _power_caption(run: Run, table: pa.Table) -> str:
     datasets = [*dict.fromkeys(table["n"].to_pylist())]
     count = f"{datasets[0]}" if len(datasets) == 1 else f"{min(datasets)}–{max(datasets)}"
     failed = sum(table["n_failed"].to_pylist())
-    lines = [f"{count} datasets a point, {failed} failed fits, alpha {said['alpha']}, engine {said['engine']}"]
+    lines = [f"{count} datasets a point, failed fits: {failed}, alpha {said['alpha']}, engine {said['engine']}"]
     if said["audit"] != "none":
         lines.append(f"Audit of {said['audit']}")
     elif run.engine == "fast":

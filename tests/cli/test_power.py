@@ -92,6 +92,16 @@ def test_three_systems_on_a_table_of_ones_own(tmp_path, capsys):
     assert table["model"].to_pylist() == ["lm", "second"] * 2
 
 
+def test_a_start_for_every_clmm():
+    from ordbridge.cli.power import _started
+
+    models = _started(
+        {"clmm": {}, "lmer": {}, "simple": {"kind": "clmm", "formula": "rating ~ system + (1 | item)"}}, "fast"
+    )
+    assert [name for name, options in models.items() if options.get("start") == "fast"] == ["clmm", "simple"]
+    assert _started(("lm", "clmm"), "fast") == {"lm": {}, "clmm": {"start": "fast"}}
+
+
 def test_without_a_store_the_same_command_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "2", "--quiet"]

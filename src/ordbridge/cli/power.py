@@ -7,8 +7,9 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
     parser.add_argument("--alpha", type=float, help="level of significance; default: 0.05")
     parser.add_argument("--engine", choices=["ordinal", "fast"], help="default: ordinal, which is R")
+    parser.add_argument("--start", choices=["fast"], help="R's clmm begins at the native engine's optimum")
     parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that go through R as well")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one fit")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes, -1 for all cores; default: 1")
@@ -64,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if args.init:
         return _init(Path(args.init))
     study = _study(args)
+    if args.start:
+        study = replace(study, models=_started(study.models, args.start))
     options = dict(study.options)
     if "store" not in options:
         from ordbridge.power.api import default_store
@@ -115,6 +119,16 @@ def _study(args: argparse.Namespace) -> Study:
         raise InputError("nothing to run: name a study file (--init FILE writes one) or --preset howcroft2021")
     design = "counterbalanced" if args.texts_per_participant else None
     return Study(Grid(preset=args.preset, design=design, **axes), args.models or ("lmer", "clmm"), options)
+
+
+def _started(models: Any, start: str) -> dict[str, Any]:
+    """Return the models with a start for every clmm."""
+    named = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
+    options = {name: {"formula": value} if isinstance(value, str) else dict(value) for name, value in named.items()}
+    for name, option in options.items():
+        if option.get("kind", name) == "clmm":
+            option["start"] = start
+    return options
 
 
 def _show(result: Run) -> None:

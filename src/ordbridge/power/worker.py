@@ -132,9 +132,9 @@ def _warm(engine: str, model: Model, bench: _Bench) -> None:
         from ordbridge.models.r_engine import PACKAGES
 
         bridge.require(*PACKAGES[model.kind])
-    else:
+    if engine == "fast" or model.start == "fast":
         with suppress(Exception):
-            engine_module(engine).fit(bench.problem(model, bench.two_categories))
+            engine_module("fast").fit(bench.problem(model, bench.two_categories))
 
 
 @lru_cache(maxsize=4)
