@@ -2,10 +2,10 @@
 
     python benchmarks/fast_speed.py [--quick] [--cells FOLDER]
 
-R is called through ordbridge and fits every dataset once (its fits take up to minutes), the fast engine several times, of
-which the median counts; both are charged processor time, which a busy machine blurs less. ``--quick`` leaves out what takes R
-more than half a minute. The cells are those of the published design, from the folder of reference tables if it is at
-hand, otherwise simulated alike.
+R is called through ordbridge and fits every dataset once (its fits take up to minutes), the fast engine several times,
+of which the median counts; both are charged processor time, which a busy machine blurs less. ``--quick`` leaves out
+what takes R more than half a minute. The cells are those of the published design, from the folder of reference tables
+if it is at hand, otherwise simulated alike.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def started(table: pd.DataFrame) -> None:
     fast_time, began = seconds(lambda: r_engine.fit(clmm_problem(table, start="fast")), 1)
     print(
         f"\nR's clmm (50, 3) from its own start: {plain_time:.1f} s, {plain.evaluations} evaluations; "
-        f'with start="fast": {fast_time:.1f} s, {began.evaluations} evaluations: {plain_time / fast_time:.1f} times faster, '
+        f'with start="fast": {fast_time:.1f} s, {began.evaluations} evaluations: '
+        f"{plain_time / fast_time:.1f} times faster, "
         f"p {plain.p_value[plain.terms.index('model')]:.6g} and {began.p_value[began.terms.index('model')]:.6g}"
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_reference import design_matrix
 
 from ordbridge.fast import blocks, dense
 from ordbridge.fast.blocks import Structure, allocate, cross_products, factorise, selected_inverse, transform
-from dense_reference import design_matrix
 
 CASES = {
     "two components, sparse": (

@@ -1,4 +1,4 @@
-"""The same call with both engines: the same tables with the same names, and numbers as close as R's optimisers allow."""
+"""The same call with both engines: the same tables and names, and numbers as close as R's optimisers allow."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_predictions_of_new_rows_agree(study: pd.DataFrame) -> None:
 
 
 def test_lmer_against_a_tightly_converged_lmer(study: pd.DataFrame, tmp_path: Path) -> None:
-    """lme4 stops when the deviance changes by less than 1e-8 or so; told to go on, it meets p to 1e-5 and df to 1e-4."""
+    """lme4 stops when the deviance hardly changes; told to go on, it meets p to 1e-5 and df to 1e-4."""
     study.to_csv(tmp_path / "study.csv", index=False)
     formulas = ["v ~ s + (s | p)", "v ~ s*x + (x | p) + (1 | i)", "v ~ h + (x | i)"]
     code = """
@@ -128,7 +128,7 @@ for (f in readLines("formulas.txt")) for (reml in c(TRUE, FALSE)) {
 
 
 def test_one_scalar_effect_against_a_tightly_converged_clmm(study: pd.DataFrame, tmp_path: Path) -> None:
-    """With one term (1 | g), ordinal's search for the modes stops early; with gradTol = 1e-10 it meets the fast engine."""
+    """With one term (1 | g), ordinal's search for modes stops early; with gradTol = 1e-10 it meets the fast engine."""
     study.to_csv(tmp_path / "study.csv", index=False)
     code = """
 suppressMessages(library(ordinal))

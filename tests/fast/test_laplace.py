@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_reference import design_matrix, laplace, quadrature
 
 from ordbridge.fast import thresholds
 from ordbridge.fast.blocks import Structure
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
 from ordbridge.fast.links import LINKS
-from dense_reference import design_matrix, laplace, quadrature
 
 EXACT = 1e-6
 

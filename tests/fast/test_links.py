@@ -37,7 +37,8 @@ def test_far_tails_of_the_probit_link_do_not_underflow() -> None:
 
 @pytest.mark.parametrize("link", ["logit", "cloglog", "loglog", "cauchit"])
 def test_far_tails_of_the_other_links_keep_their_logarithm(link: str) -> None:
-    # F(x) ~ exp(x) far left for logit and cloglog, 1 - F(x) ~ exp(-x) far right for logit and loglog, 1/(pi |x|) for cauchit
+    # F(x) ~ exp(x) far left for logit and cloglog, 1 - F(x) ~ exp(-x) far right for logit and loglog, 1/(pi |x|) for
+    # cauchit
     if link in ("logit", "cloglog"):
         assert interval(LINKS[link], -300.0, -301.0) == pytest.approx(-300.0 + math.log1p(-math.exp(-1)), rel=1e-12)
     if link in ("logit", "loglog"):

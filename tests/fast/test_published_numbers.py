@@ -1,7 +1,7 @@
 """The fast engine against numbers that R gave: six simulated cells, wine, sleepstudy.
 
-R 4.2.2, ordinal 2022.11-16, lmerTest 3.1-3, lme4 1.1-31. p is held to 1e-3 relative, because ordinal's own Hessian comes
-from differences with step 1e-4 and its optimiser stops at a gradient of about 1e-3.
+R 4.2.2, ordinal 2022.11-16, lmerTest 3.1-3, lme4 1.1-31. p is held to 1e-3 relative, because ordinal's own Hessian
+comes from differences with step 1e-4 and its optimiser stops at a gradient of about 1e-3.
 """
 
 from __future__ import annotations

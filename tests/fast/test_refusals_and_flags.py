@@ -25,7 +25,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fit", "formula", "options"), REFUSED)
-def test_what_it_cannot_do_it_sends_to_r(fit, formula: str, options: dict, ratings: pd.DataFrame) -> None:  # noqa: ANN001
+def test_what_it_cannot_do_it_sends_to_r(fit, formula: str, options: dict, ratings: pd.DataFrame) -> None:
     table = ratings.assign(site=ratings.index % 4)
     with pytest.raises(InputError, match="use engine='ordinal'"):
         fit(formula, table, engine="fast", **options)
@@ -46,7 +46,7 @@ def test_no_complete_row(ratings: pd.DataFrame) -> None:
         ob.clm("rating ~ a + b", table, engine="fast")
 
 
-def fit_quietly(*arguments, **options):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN201
+def fit_quietly(*arguments, **options):  # type: ignore[no-untyped-def]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ob.clmm(*arguments, engine="fast", **options)

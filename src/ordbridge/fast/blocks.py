@@ -1,9 +1,10 @@
 """Who rates what, as blocks: the structure that one or two crossed grouping factors give to H = I + Z~' D Z~.
 
-Z~ holds, for row i, the vectors z~1_i = L1' z1_i and z~2_i = L2' z2_i in the columns of its levels g of factor 1 and h of
-factor 2. With the weighted cross-products of the rows
+Z~ holds, for row i, the vectors z~1_i = L1' z1_i and z~2_i = L2' z2_i in the columns of its levels g of factor 1 and h
+of factor 2. With the weighted cross-products of the rows
 
-    M~11_g = sum d_i z~1_i z~1_i',  M~12_p = sum d_i z~1_i z~2_i' over the pair p = (g, h),  M~22_h = sum d_i z~2_i z~2_i',
+    M~11_g = sum d_i z~1_i z~1_i',  M~12_p = sum d_i z~1_i z~2_i' over the pair p = (g, h),  M~22_h = sum d_i z~2_i
+    z~2_i',
 
 the blocks of H are A_g = I + M~11_g (block diagonal), C_p = M~12_p and B_h = I + M~22_h. Factor 1, the larger one, is
 eliminated: S = B - C' A^-1 C is dense within each connected component of the graph of levels and zero between
@@ -37,7 +38,7 @@ __all__ = [
     "transform",
 ]
 
-_jit = njit(cache=True, nogil=True)
+_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 DENSE = 0.25
 
@@ -70,8 +71,8 @@ class Factors(NamedTuple):
 class Structure:
     """Rows sorted by component, level of factor 1 and level of factor 2, and the graph of the sorted levels.
 
-    ``z1`` and ``z2`` are the random-effect columns of the sorted rows; with one grouping factor ``z2`` has no columns and
-    every level is a component of its own. ``swapped`` says that the caller's second factor became factor 1.
+    ``z1`` and ``z2`` are the random-effect columns of the sorted rows; with one grouping factor ``z2`` has no columns
+    and every level is a component of its own. ``swapped`` says that the caller's second factor became factor 1.
     """
 
     graph: Graph

@@ -13,7 +13,7 @@ from ordbridge.fast.links import LINKS, interval, interval_terms
 
 __all__ = ["ClmSolution", "fit_clm"]
 
-_jit = njit(cache=True, nogil=True)
+_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 GRADIENT, STEP = 1e-6, 1e-6  # ordinal's criteria
 ITERATIONS, HALVINGS = 100, 30

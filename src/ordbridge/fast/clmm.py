@@ -30,8 +30,8 @@ LATENT_SD = {"probit": 1.0, "logit": 1.7, "cloglog": 1.2, "loglog": 1.2, "cauchi
 class ClmmSolution:
     """The optimum, in the caller's scales and order of factors.
 
-    ``parameters`` are thresholds, coefficients, then the free entries of the Cholesky factors ``L`` in ``layout``'s order;
-    ``free`` marks those that the Hessian is about. ``modes`` and ``mode_variance`` are per factor levels × q.
+    ``parameters`` are thresholds, coefficients, then the free entries of the Cholesky factors ``L`` in ``layout``'s
+    order; ``free`` marks those that the Hessian is about. ``modes`` and ``mode_variance`` are per factor levels × q.
     """
 
     parameters: np.ndarray
@@ -184,22 +184,23 @@ def _starts(layout: Layout, sd: float) -> Iterator[np.ndarray]:
 
 def _search(objective: _Objective, mean: np.ndarray, layout: Layout, link: str, clock: Clock) -> tuple[Minimum, int]:
     """Minimise from one start, and from two more if the first end is doubtful; return the lowest end."""
-    best: Minimum | None = None
     sd = 0.5 * LATENT_SD[link]
     spread = np.sqrt(1.0 + 0.25 * layout.mean_square)
-    for starts, entries in enumerate(_starts(layout, sd), 1):
+    ends: list[tuple[Minimum, np.ndarray, np.ndarray]] = []
+    best = 0
+    for entries in _starts(layout, sd):
         objective.forget()
         found = _descend(objective, np.concatenate([mean * spread, entries]), clock)
-        if best is None or found.value < best.value - 1e-7 or (found.converged and not best.converged):
-            best, modes = found, (objective.state.u1.copy(), objective.state.u2.copy())
-        if not _doubtful(found, mean.size, layout):
+        ends.append((found, objective.state.u1.copy(), objective.state.u2.copy()))
+        lowest = ends[best][0]
+        if found.value < lowest.value - 1e-7 or (found.converged and not lowest.converged):
+            best = len(ends) - 1
+        if not (_doubtful(found, mean.size, layout) and layout.has_correlations):
             break
-        if not layout.has_correlations:
-            break
-    if starts > 1:
-        objective.state.u1[:], objective.state.u2[:] = modes
+    if len(ends) > 1:
+        _, objective.state.u1[:], objective.state.u2[:] = ends[best]
         objective.last = None
-    return best, starts
+    return ends[best][0], len(ends)
 
 
 def _descend(objective: _Objective, x: np.ndarray, clock: Clock) -> Minimum:
@@ -216,7 +217,7 @@ def _inverse(H: np.ndarray) -> np.ndarray:
 
 
 def _doubtful(found: Minimum, n_mean: int, layout: Layout) -> bool:
-    """Whether other starts should be tried: no convergence, a term's first standard deviation at zero, or a huge one."""
+    """Tell whether to try other starts: no convergence, a term's first standard deviation at zero, or a huge one."""
     entries = np.abs(found.x[n_mean:])
     return not found.converged or bool((entries[layout.first] < SMALL_SD).any() or (entries > LARGE_SD).any())
 

@@ -16,7 +16,7 @@ __all__ = ["cholesky", "inverse", "solve"]
 BLOCK = 48  # rows handled at a time where BLAS does the work
 SMALL = 96  # up to here plain loops are faster than BLAS
 
-_jit = njit(cache=True, nogil=True)
+_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit

@@ -1,7 +1,7 @@
 """A problem made ready for the native engine: complete rows, model matrices, grouping factors, and what R would say.
 
-Everything but the response is prepared once for all problems that share formula and columns, as the datasets of a power run
-do.
+Everything but the response is prepared once for all problems that share formula and columns, as the datasets of a power
+run do.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class RandomPart:
 class Design:
     """Model matrices of the complete rows, with what is needed to code further rows alike.
 
-    ``X`` has the columns that R keeps; for ordinal models without the intercept, for which the thresholds stand. ``random``
-    is in R's order: by falling number of levels.
+    ``X`` has the columns that R keeps; for ordinal models without the intercept, for which the thresholds stand.
+    ``random`` is in R's order: by falling number of levels.
     """
 
     rows: np.ndarray
@@ -65,7 +65,7 @@ class Design:
         return [part for part in self.random if part.group == group]
 
     @cached_property
-    def crossed(self):  # type: ignore[no-untyped-def]  # noqa: ANN201 (numba is imported on demand)
+    def crossed(self):  # type: ignore[no-untyped-def]
         """The rows sorted by their levels and the free entries of the Cholesky factors: (Structure, Layout)."""
         from ordbridge.fast.blocks import Structure
         from ordbridge.fast.factors import Layout

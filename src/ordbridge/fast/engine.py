@@ -52,9 +52,9 @@ def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Colum
 def start(problem: Problem) -> np.ndarray | list[np.ndarray]:
     """Return the native optimum as ordinal::clmm takes its start.
 
-    That is thresholds and coefficients, and the entries of the Cholesky factors: per term, in ordinal's order of terms, the
-    diagonal and then the entries below it, column by column. A single term (1 | group) has one vector, with the logarithm of
-    its standard deviation at the end.
+    That is thresholds and coefficients, and the entries of the Cholesky factors: per term, in ordinal's order of terms,
+    the diagonal and then the entries below it, column by column. A single term (1 | group) has one vector, with the
+    logarithm of its standard deviation at the end.
     """
     _refuse(problem)
     ready, categories = _with_response(problem)
@@ -89,11 +89,12 @@ def _with_response(problem: Problem) -> tuple[Design, Column]:
 
 
 def _categories(problem: Problem, ready: Design, value: Column) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Number the categories that occur in the complete rows."""
+    """Return the ratings as positions among the categories that occur in the complete rows, and these."""
     used, y = np.unique(value.values, return_inverse=True)
     if used.size < 2:
         raise InputError(
-            f"the response {problem.formula.response} has only one category in the complete rows; two or more are needed"
+            f"the response {problem.formula.response} has only one category in the complete rows; "
+            "two or more are needed"
         )
     return y, tuple(value.levels[i] for i in used)
 
@@ -136,7 +137,7 @@ def _options(problem: Problem) -> tuple[str, str]:
     return problem.link or "logit", problem.threshold or "flexible"
 
 
-def _solve_clmm(problem: Problem, ready: Design, y: np.ndarray, levels: tuple[str, ...]):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _solve_clmm(problem: Problem, ready: Design, y: np.ndarray, levels: tuple[str, ...]):  # type: ignore[no-untyped-def]
     from ordbridge.fast.clmm import fit_clmm
 
     structure, layout = ready.crossed
@@ -189,7 +190,7 @@ def _ordinal_estimates(
 ) -> Estimates:
     from scipy.special import ndtr
 
-    link, threshold = _options(problem)
+    _, threshold = _options(problem)
     jacobian = thresholds.jacobian(len(levels) - 1, threshold)
     n_alpha = jacobian.shape[1]
     std_error = np.sqrt(np.diag(vcov))

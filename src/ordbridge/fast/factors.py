@@ -1,4 +1,4 @@
-"""Which entries of the Cholesky factors of the random effects' covariances are free parameters, and how they are folded."""
+"""Which entries of the Cholesky factors of random effects are free parameters, and how they are folded."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["Layout"]
 class Layout:
     """The free entries of L1 and L2.
 
-    ``factor``, ``row`` and ``column`` locate each entry (factor 0 is the structure's factor 1); ``blocks`` holds, per factor
-    of the structure, the sizes of its terms: ``(2,)`` for (x | g), ``(1, 1)`` for (1 | g) + (0 + x | g).
+    ``factor``, ``row`` and ``column`` locate each entry (factor 0 is the structure's factor 1); ``blocks`` holds, per
+    factor of the structure, the sizes of its terms: ``(2,)`` for (x | g), ``(1, 1)`` for (1 | g) + (0 + x | g).
     """
 
     structure: Structure

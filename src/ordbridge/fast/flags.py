@@ -124,7 +124,7 @@ def clmm_conditions(found: ClmmSolution, n_mean: int) -> tuple[list[Condition], 
 
 
 def _mean_covariance(hessian: np.ndarray, n_mean: int) -> tuple[np.ndarray, int, bool]:
-    """Invert the Hessian for thresholds and coefficients; flat directions of the variances are left out, and counted."""
+    """Invert the Hessian for thresholds and coefficients; flat directions of variances are left out, and counted."""
     values = np.linalg.eigvalsh(hessian)
     if values[0] > 1e-9 * values[-1]:
         return np.linalg.inv(hessian)[:n_mean, :n_mean], 0, True

@@ -1,12 +1,13 @@
 """A cheap approximation to the Hessian of the Laplace objective, from which BFGS starts.
 
-Thresholds and coefficients: the Hessian of h with the random effects eliminated, as if H did not depend on them. Entries of
-the Cholesky factors: the expected information of the linear mixed model with the same weights, level by level,
+Thresholds and coefficients: the Hessian of h with the random effects eliminated, as if H did not depend on them.
+Entries of the Cholesky factors: the expected information of the linear mixed model with the same weights, level by
+level,
 
     1/2 sum_g tr(P_g dS_a P_g dS_b),   dS_a = dL_a L' + L dL_a',   L' P_g L = I - N_gg,
 
-(Harville 1977, J. Am. Stat. Assoc. 72, 320-338). The two groups are uncorrelated in expectation. BFGS needs about half the
-evaluations with it that it needs from a diagonal guess.
+(Harville 1977, J. Am. Stat. Assoc. 72, 320-338). The two groups are uncorrelated in expectation. BFGS needs about half
+the evaluations with it that it needs from a diagonal guess.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from numba import njit
 
 from ordbridge.fast.blocks import solve
-from ordbridge.fast.laplace import D, L_LO, L_UP, R_LO, R_UP, R
+from ordbridge.fast.laplace import L_LO, L_UP, R_LO, R_UP, D, R
 
 __all__ = ["add_variance_part", "information"]
 
-_jit = njit(cache=True, nogil=True)
+_jit = njit(cache=True, nogil=True, error_model="numpy")
+_part = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
 @_jit
@@ -31,17 +33,18 @@ def information(model, state):  # type: ignore[no-untyped-def]
     _mean_part(model, state, out)
     traces = np.zeros(model.factor.size)
     entries = np.zeros((model.factor.size, model.factor.size))
-    add_variance_part(model.factor, model.row, model.column, 0, state.L1, state.factors.N11, entries, traces)
-    add_variance_part(model.factor, model.row, model.column, 1, state.L2, state.factors.N22, entries, traces)
+    first, second = np.flatnonzero(model.factor == 0), np.flatnonzero(model.factor == 1)
+    add_variance_part(first, model.row, model.column, state.L1, state.factors.N11, entries, traces)
+    add_variance_part(second, model.row, model.column, state.L2, state.factors.N22, entries, traces)
     out[mean:, mean:] = entries
     return out
 
 
-@_jit
+@_part
 def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
     graph, rows = model.graph, state.rows
     cuts, n_alpha = model.jacobian.shape
-    n, n_beta = model.X.shape
+    n_beta = model.X.shape[1]
     k = cuts + n_beta
     H = np.zeros((cuts + 2 + n_beta, cuts + 2 + n_beta))  # in the cut-points, with two at infinity, and beta
     cross1 = np.zeros((cuts + 2 + n_beta, state.u1.shape[0], state.u1.shape[1]))
@@ -52,7 +55,8 @@ def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
             for i in range(graph.rows_of[p], graph.rows_of[p + 1]):
                 low, up = model.y[i], model.y[i] + 1
                 l_up, l_lo, r = rows[L_UP, i], rows[L_LO, i], rows[R, i]
-                # r_up = ga - r ra and H_uu = ra^2 - ga, with ra = -l_up; r_lo = r rb - gb and H_ll = rb^2 + gb, rb = l_lo
+                # r_up = ga - r ra and H_uu = ra^2 - ga, with ra = -l_up; r_lo = r rb - gb and H_ll = rb^2 + gb, rb =
+                # l_lo
                 H[up, up] += l_up * l_up - rows[R_UP, i] + r * l_up
                 H[low, low] += l_lo * l_lo - rows[R_LO, i] + r * l_lo
                 H[up, low] += l_up * l_lo
@@ -98,13 +102,12 @@ def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def add_variance_part(factor, row, column, which, L, N, out, traces):  # type: ignore[no-untyped-def]
-    """Add the expected information about the free entries of one factor's L to ``out``, and tr(P_g dS_a) to ``traces``."""
+def add_variance_part(free, row, column, L, N, out, traces):  # type: ignore[no-untyped-def]
+    """Add the expected information about the free entries of one factor's L, and tr(P_g dS_a) to ``traces``."""
     q = L.shape[0]
     if q == 0:
         return
     inverse = np.linalg.inv(L)
-    free = np.flatnonzero(factor == which)
     k = free.size
     dS = np.zeros((k, q, q))
     for j in range(k):

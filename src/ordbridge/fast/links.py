@@ -1,8 +1,8 @@
 """Probability of one rating's interval under the five links, with derivatives that stay right in the tails.
 
 A rating lies between two cut-points; with a = upper cut-point - eta and b = lower cut-point - eta its probability is
-pi = F(a) - F(b). The likelihood and its derivatives up to the third need, beside log pi, the density f and its first two
-derivatives at a and b, each divided by pi:
+pi = F(a) - F(b). The likelihood and its derivatives up to the third need, beside log pi, the density f and its first
+two derivatives at a and b, each divided by pi:
 
     ra = f(a)/pi, ga = f'(a)/pi, ha = f''(a)/pi,    rb, gb, hb likewise at b.
 
@@ -26,7 +26,7 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _TINY = 1e-280  # below this probabilities are handled as logarithms
 
-_jit = njit(cache=True, nogil=True)
+_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
@@ -61,16 +61,10 @@ def _log_interval_probit(a: float, b: float) -> float:
     if a > 0.0:  # the interval holds zero: no tail is involved
         upper = 0.5 * math.erfc(-a * _SQRT_HALF)
         return math.log(upper - 0.5 * math.erfc(-b * _SQRT_HALF))
-    if a > -5.0:
-        upper = math.log(0.5 * math.erfc(-a * _SQRT_HALF))
-    else:
-        upper = _log_normal_tail(-a)
+    upper = math.log(0.5 * math.erfc(-a * _SQRT_HALF)) if a > -5.0 else _log_normal_tail(-a)
     if b < -1e150:
         return upper
-    if b > -5.0:
-        lower = math.log(0.5 * math.erfc(-b * _SQRT_HALF))
-    else:
-        lower = _log_normal_tail(-b)
+    lower = math.log(0.5 * math.erfc(-b * _SQRT_HALF)) if b > -5.0 else _log_normal_tail(-b)
     if lower >= upper:
         return -math.inf
     return upper + _log1m_exp(lower - upper)

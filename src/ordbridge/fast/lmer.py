@@ -17,12 +17,12 @@ __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
 SINGULAR = 1e-4  # lme4's isSingular: a relative standard deviation below it
 AT_ZERO = 1e-4
 DIFFERENCE = 1e-5
-GAIN = 1e-7  # where the search ends; a Newton step follows
+GAIN = 1e-10  # where the search ends; a Newton step follows
 
 
 @dataclass(frozen=True, eq=False)
 class LmerSolution:
-    """The optimum, in the caller's scales and order of factors; ``entries`` are those of the relative Cholesky factors."""
+    """The optimum, in the caller's scales and order of factors; ``entries`` are of the relative Cholesky factors."""
 
     beta: np.ndarray
     vcov: np.ndarray
@@ -63,12 +63,13 @@ class _Objective:
         """Nothing is carried along a line."""
 
     def information(self) -> np.ndarray:
-        """Expected information about the entries, with sigma profiled out, at the last evaluation."""
+        """Return the expected information about the entries, with sigma profiled out, at the last evaluation."""
         data, room = self.data, self.room
         size = data.factor.size
         out, traces = np.zeros((size, size)), np.zeros(size)
         for which, L, N in ((0, room.L1, room.factors.N11), (1, room.L2, room.factors.N22)):
-            add_variance_part(data.factor, data.row, data.column, which, L, N, out, traces)
+            free = np.flatnonzero(data.factor == which)
+            add_variance_part(free, data.row, data.column, L, N, out, traces)
         return out - 0.5 * np.outer(traces, traces) / data.n
 
 
@@ -136,8 +137,9 @@ def fit_lmer(
 def satterthwaite(vcov: np.ndarray, hessian: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
     """Degrees of freedom of every coefficient: 2 v^2 / (g' S g).
 
-    v is the coefficient's variance, g its gradient in the variance parameters (entries of the Cholesky factors and sigma),
-    and S = 2 Hessian^-1 of the deviance in them, with directions of no positive curvature left out as lmerTest does.
+    v is the coefficient's variance, g its gradient in the variance parameters (entries of the Cholesky factors and
+    sigma), and S = 2 Hessian^-1 of the deviance in them, with directions of no positive curvature left out as lmerTest
+    does.
 
     Examples
     --------
@@ -179,18 +181,21 @@ def _cross_products(y: np.ndarray, Q: np.ndarray, structure: Structure, layout: 
 
 def _search(objective: _Objective, layout: Layout, clock: Clock) -> Minimum:
     """Minimise from lme4's start, and from two correlated ones if the first end has an intercept at zero."""
-    best: Minimum | None = None
+    ends: list[Minimum] = []
     for correlation in (0.0, 0.6, -0.6):
         x = np.where(layout.diagonal, 0.5, 0.5 * correlation)
         objective(x)
         values, vectors = np.linalg.eigh(objective.information())
         inverse = (vectors / np.maximum(values, 0.1)) @ vectors.T
         found = minimise(objective, x, inverse, clock, gain=GAIN)
-        if best is None or found.value < best.value - 1e-9:
-            best = found
+        ends.append(found)
         doubtful = not found.converged or (np.abs(found.x[layout.first]) < 0.05).any()
         if not (doubtful and layout.has_correlations):
             break
+    best = ends[0]
+    for found in ends[1:]:
+        if found.value < best.value - 1e-9:
+            best = found
     return best
 
 
@@ -204,7 +209,7 @@ def _settle_at_zero(objective: _Objective, x: np.ndarray, layout: Layout) -> np.
 
 
 def _sigma(objective: _Objective) -> float:
-    """The residual standard deviation at the last evaluation."""
+    """Return the residual standard deviation at the last evaluation."""
     n, p = objective.data.n, objective.room.A.shape[0]
     return float(np.sqrt(objective.room.values[1] / (n - p if objective.reml else n)))
 

@@ -131,7 +131,7 @@ def rank_kept(X: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
     [0, 2]
     """
     basis = np.empty((X.shape[0], 0))
-    kept = []
+    kept: list[int] = []
     for j, column in enumerate(X.T):
         length = np.linalg.norm(column)
         rest = column - basis @ (basis.T @ column)

@@ -1,7 +1,7 @@
 """BFGS without bounds, for objectives whose every evaluation gives the gradient as well.
 
-scipy's BFGS would do the same, but its bookkeeping costs more than an evaluation here, and it has no place for the modes
-that are carried along a search line (Nocedal & Wright 2006, chapters 3 and 6).
+scipy's BFGS would do the same, but its bookkeeping costs more than an evaluation here, and it has no place for the
+modes that are carried along a search line (Nocedal & Wright 2006, chapters 3 and 6).
 """
 
 from __future__ import annotations

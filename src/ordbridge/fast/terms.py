@@ -1,7 +1,7 @@
 """From the right-hand side of a formula to its terms, in R's order (R's ``terms.formula``).
 
-A term is the set of its variables: column ``a``, call ``log(b)``. Terms come by their number of variables and then in order
-of appearance; ``1`` and ``0`` switch the intercept, the last one wins (Chambers & Hastie 1992, chapter 2).
+A term is the set of its variables: column ``a``, call ``log(b)``. Terms come by their number of variables and then in
+order of appearance; ``1`` and ``0`` switch the intercept, the last one wins (Chambers & Hastie 1992, chapter 2).
 """
 
 from __future__ import annotations

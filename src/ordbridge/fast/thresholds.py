@@ -5,6 +5,8 @@ The cut-points are ``jacobian @ alpha``; the names are those of ordinal::clm (Ch
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ordbridge.errors import InputError
@@ -53,7 +55,7 @@ def names(levels: tuple[str, ...], threshold: str) -> tuple[str, ...]:
     (('1|2', '2|3'), ('central', 'spacing.1'))
     """
     if threshold == "flexible":
-        return tuple(f"{low}|{high}" for low, high in zip(levels[:-1], levels[1:], strict=True))
+        return tuple(f"{low}|{high}" for low, high in pairwise(levels))
     if threshold == "equidistant":
         return ("threshold.1", "spacing")
     cuts = len(levels) - 1

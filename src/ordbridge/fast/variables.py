@@ -1,7 +1,7 @@
 """The value of one variable of a formula on a table's columns: a column itself, or one of the allowed functions.
 
-What depends on the data (the centre of ``scale``, the polynomials of ``poly``, the levels of ``factor``) is remembered from
-the rows of the fit, so that new rows are coded alike, as R does with ``predvars``.
+What depends on the data (the centre of ``scale``, the polynomials of ``poly``, the levels of ``factor``) is remembered
+from the rows of the fit, so that new rows are coded alike, as R does with ``predvars``.
 """
 
 from __future__ import annotations
