@@ -6,17 +6,20 @@ modes that are carried along a search line (Nocedal & Wright 2006, chapters 3 an
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numba import njit
 
 from ordbridge.errors import FitTimeout
 
 __all__ = ["Clock", "Minimum", "Objective", "minimise"]
 
 SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
+LONGEST = 1.5  # no parameter of these models moves further in one step
 
 
 class Objective(Protocol):
@@ -78,35 +81,67 @@ def minimise(
     """
     value, gradient = objective(x)
     evaluations = 1
-    B, scaled = inverse.copy(), False
+    B, fresh = inverse.copy(), True
     for _ in range(iterations):
         clock.check()
-        direction = -B @ gradient
-        slope = float(gradient @ direction)
+        direction, slope, longest = _direction(B, gradient)
         if not slope < 0:  # rounding has spoiled the approximation: start it again
-            B, scaled = inverse.copy(), False
-            direction = -B @ gradient
-            slope = float(gradient @ direction)
+            B, fresh = inverse.copy(), True
+            direction, slope, longest = _direction(B, gradient)
         if -slope < gain:
             return Minimum(x, value, gradient, evaluations, True)
-        longest = np.abs(direction).max()
-        first = min(1.0, 1.5 / longest)  # no parameter of these models jumps by more
         objective.prepare(direction)
+        first = min(1.0, LONGEST / longest)
         step, new_value, new_gradient, used = _search(objective, x, value, gradient, direction, slope, first)
         evaluations += used
         if step == 0.0:
             settled = -slope < max(1e3 * gain, 1e-12 * abs(value))
             return Minimum(x, value, gradient, evaluations, settled)
-        s, y = step * direction, new_gradient - gradient
+        s = step * direction
+        fresh = _update(B, s, new_gradient - gradient, fresh) and fresh
         x, value, gradient = x + s, new_value, new_gradient
-        sy = float(s @ y)
-        if sy > 1e-12 * float(np.sqrt((s @ s) * (y @ y))):
-            if not scaled:
-                B *= max(min(sy / float(y @ (B @ y)), 10.0), 0.1)
-                scaled = True
-            By = B @ y
-            B += np.outer(s, s) * ((1.0 + float(y @ By) / sy) / sy) - (np.outer(By, s) + np.outer(s, By)) / sy
     return Minimum(x, value, gradient, evaluations, False)
+
+
+@njit(cache=True, nogil=True)
+def _direction(B, gradient):  # type: ignore[no-untyped-def]
+    """Return -B g, its slope along g, and its largest entry."""
+    direction = np.empty_like(gradient)
+    slope, longest = 0.0, 0.0
+    for i in range(gradient.size):
+        total = 0.0
+        for j in range(gradient.size):
+            total -= B[i, j] * gradient[j]
+        direction[i] = total
+        slope += total * gradient[i]
+        longest = max(longest, abs(total))
+    return direction, slope, longest
+
+
+@njit(cache=True, nogil=True)
+def _update(B, s, y, fresh):  # type: ignore[no-untyped-def]
+    """Update the inverse Hessian B in place with a step s and the change y of the gradient; say if nothing was done.
+
+    A fresh guess is first brought to the scale that the step shows, within a factor of ten.
+    """
+    n = s.size
+    sy, ss, yy, yBy = 0.0, 0.0, 0.0, 0.0
+    By = np.zeros(n)
+    for i in range(n):
+        sy += s[i] * y[i]
+        ss += s[i] * s[i]
+        yy += y[i] * y[i]
+        for j in range(n):
+            By[i] += B[i, j] * y[j]
+        yBy += y[i] * By[i]
+    if not sy > 1e-12 * math.sqrt(ss * yy):
+        return True
+    scale = max(min(sy / yBy, 10.0), 0.1) if fresh else 1.0
+    factor = (1.0 + scale * yBy / sy) / sy
+    for i in range(n):
+        for j in range(n):
+            B[i, j] = scale * B[i, j] + factor * s[i] * s[j] - scale * (By[i] * s[j] + s[i] * By[j]) / sy
+    return False
 
 
 def _search(
@@ -121,15 +156,15 @@ def _search(
     """Find a step that meets Wolfe's conditions; 0 if no step lowers the value."""
     low, low_value, low_slope = 0.0, value, slope
     high: float | None = None
-    high_value = high_slope = np.inf
+    high_value = high_slope = math.inf
     best = (0.0, value, gradient)
     step = first
     for used in range(1, 41):
         objective.moved(step)
         tried, tried_gradient = objective(x + step * direction)
-        tried_slope = float(tried_gradient @ direction) if np.isfinite(tried) else np.inf
+        tried_slope = float(tried_gradient @ direction) if math.isfinite(tried) else math.inf
         rounding = 1e-13 * abs(value)
-        if np.isfinite(tried) and tried < best[1]:
+        if math.isfinite(tried) and tried < best[1]:
             best = (step, tried, tried_gradient)
         if not tried <= value + SUFFICIENT * step * slope + rounding or (tried >= low_value + rounding and low > 0):
             high, high_value, high_slope = step, tried, tried_slope
@@ -151,12 +186,12 @@ def _search(
 def _between(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> float:
     """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = b - a
-    if not np.isfinite(fb):
+    if not math.isfinite(fb):
         return a + 0.25 * width
     d1 = ga + gb - 3.0 * (fb - fa) / width
     square = d1 * d1 - ga * gb
-    if square < 0.0 or not np.isfinite(square):
+    if square < 0.0 or not math.isfinite(square):
         return a + 0.5 * width
-    d2 = np.sqrt(square)
+    d2 = math.sqrt(square)
     step = b - width * (gb + d2 - d1) / (gb - ga + 2.0 * d2)
     return float(min(max(step, a + 0.1 * width), b - 0.1 * width))
