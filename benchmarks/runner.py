@@ -47,7 +47,7 @@ def scaling(args: argparse.Namespace) -> None:
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(args.repeats):
         for jobs in seconds:
-            run(_grid(), MODELS, sims=8, seed=9, engine="fast", jobs=jobs)
+            _warm(jobs)
             begun = time.perf_counter()
             run(_grid(), MODELS, sims=args.sims, seed=1, engine="fast", jobs=jobs)
             seconds[jobs].append(time.perf_counter() - begun)
@@ -97,6 +97,21 @@ def bare_loop(task: tuple[Cell, tuple[Model, ...], int]) -> float:
             columns = {**problem.columns, "rating": codes if model.ordinal else numbers}
             total += fast.fit(replace(problem, columns=columns)).p_value[-1]
     return total
+
+
+def _warm(jobs: int) -> None:
+    """Let every worker fit something, whichever gets to it first."""
+    grid, warm = _grid(), set()
+    backend, models = LokyBackend(jobs), resolve(MODELS, grid.cells)
+    while len(warm) < jobs:
+        futures = [backend.submit(_fit_and_wait, (grid.cells[0], models, 8)) for _ in range(jobs)]
+        warm |= {future.result() for future in futures}
+
+
+def _fit_and_wait(task: tuple[Cell, tuple[Model, ...], int]) -> int:
+    bare_loop(task)
+    time.sleep(0.5)
+    return os.getpid()
 
 
 def _codes(rating: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> duration(59.6), duration(3700), duration(200_000)
-    ('1 min 0 s', '1 h 2 min', '2 d 8 h')
+    ('1 min 0 s', '1 h 1 min', '2 d 7 h')
     """
     minutes, s = divmod(round(seconds), 60)
     hours, m = divmod(minutes, 60)
