@@ -208,7 +208,7 @@ def _inner(a, b):  # type: ignore[no-untyped-def]
 
 @_jit
 def _subtract(a, factor, b):  # type: ignore[no-untyped-def]
-    """a -= factor * b."""
+    """Take factor * b from a, in place."""
     for g in range(a.shape[0]):
         for k in range(a.shape[1]):
             a[g, k] -= factor * b[g, k]
@@ -274,7 +274,7 @@ def deviance(data, room, entries, reml, gradient):  # type: ignore[no-untyped-de
 
 @_jit
 def _add_outer(e, u, factor, out):  # type: ignore[no-untyped-def]
-    """out += factor * sum over levels of e_g u_g'."""
+    """Add factor * sum over levels of e_g u_g' to ``out``."""
     for g in range(e.shape[0]):
         for a in range(e.shape[1]):
             for b in range(u.shape[1]):
