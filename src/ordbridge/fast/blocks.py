@@ -3,7 +3,7 @@
 Z~ holds, for row i, the vectors z~1_i = L1' z1_i and z~2_i = L2' z2_i in the columns of its levels g of factor 1 and h
 of factor 2. With the weighted cross-products of the rows
 
-    M~11_g = sum d_i z~1_i z~1_i',   M~22_h = sum d_i z~2_i z~2_i',   M~12_p = sum d_i z~1_i z~2_i' over the pair (g, h),
+    M~11_g = sum d_i z~1_i z~1_i',  M~22_h = sum d_i z~2_i z~2_i',  M~12_p = sum d_i z~1_i z~2_i' over the pair (g, h),
 
 the blocks of H are A_g = I + M~11_g (block diagonal), C_p = M~12_p and B_h = I + M~22_h. Factor 1, the larger one, is
 eliminated: S = B - C' A^-1 C is dense within each connected component of the graph of levels and zero between
