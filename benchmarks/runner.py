@@ -1,6 +1,6 @@
 """What the power runner itself costs: two jobs beside one, the runner beside a bare loop, memory over 200,000 fits.
 
-    python benchmarks/runner.py [scaling] [cost] [memory] [--fits 200000] [--repeats 3]
+    python benchmarks/runner.py [scaling] [waiting] [cost] [memory] [--fits 200000] [--repeats 3]
 
 Workers are started and warm before any clock starts. Scaling is wall-clock time and needs two idle cores; cost is CPU
 time of main process and worker, which other programs on the machine disturb less.
@@ -21,9 +21,11 @@ import pyarrow as pa
 from ordbridge import fast
 from ordbridge.cli import show
 from ordbridge.models.columns import Column
-from ordbridge.power import Cell, Grid, Model, Progress, run
+from ordbridge.power import Cell, Grid, Model, Progress, api, run
 from ordbridge.power.backends import LokyBackend
 from ordbridge.power.models import resolve, template
+from ordbridge.power.runner import execute
+from ordbridge.power.worker import Answer, Batch, failed_row, to_table
 from ordbridge.simulate import Simulator
 
 MODELS = ["lm", "clm", "lmer", "clmm"]
@@ -32,12 +34,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=["scaling", "cost", "memory", []], default=[])
+    parser.add_argument("parts", nargs="*", choices=["scaling", "waiting", "cost", "memory", []], default=[])
     parser.add_argument("--fits", type=int, default=200_000)
     parser.add_argument("--sims", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
-    for part, measure in (("scaling", scaling), ("cost", cost), ("memory", memory)):
+    for part, measure in (("scaling", scaling), ("waiting", waiting), ("cost", cost), ("memory", memory)):
         if not args.parts or part in args.parts:
             measure(args)
 
@@ -60,6 +62,27 @@ def scaling(args: argparse.Namespace) -> None:
     show.line(
         f"two jobs / one job: median {statistics.median(ratios):.3f}, best {min(ratios):.3f} (wanted: at most 0.53)"
     )
+
+
+def waiting(args: argparse.Namespace) -> None:
+    """Time fits that only wait, 10 ms each: how well the runner shares them out, whatever else the machine does."""
+    api.execute = lambda plan, store, backend, progress: execute(plan, store, backend, progress, _wait)
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(args.repeats):
+        for jobs in seconds:
+            _warm(jobs)
+            begun = time.perf_counter()
+            run(_grid(), ["lm"], sims=args.sims, seed=1, jobs=jobs)
+            seconds[jobs].append(time.perf_counter() - begun)
+    api.execute = execute
+    ratio = statistics.median(two / one for one, two in zip(*seconds.values(), strict=True))
+    show.line(f"fits that only wait, two jobs / one job: median {ratio:.3f} (wanted: at most 0.53)")
+
+
+def _wait(batch: Batch) -> Answer:
+    time.sleep(0.01 * len(batch.fits))
+    rows = [failed_row(batch.cell, fit, "ok", "", 0.01) for fit in batch.fits]
+    return Answer(to_table(rows), 0.01 * len(batch.fits), {})
 
 
 def cost(args: argparse.Namespace) -> None:
