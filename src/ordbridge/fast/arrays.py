@@ -52,19 +52,19 @@ class Prepared:
         cuts = used.size - 1
         if cuts < 1:
             raise InputError(f"all responses are {used[0]}; two or more categories are needed")
+        jacobian = thresholds.jacobian(cuts, self.threshold)
         if self.model == "clm":
             from ordbridge.fast.clm import fit_clm
 
             plain = fit_clm(codes, self.X, cuts, self.link, self.threshold)
-            jacobian = thresholds.jacobian(cuts, self.threshold)
-            _, vcov, converged = clm_conditions(plain, jacobian)
+            _, vcov, converged = clm_conditions(plain, self.X, jacobian)
             parameters, loglik, singular = plain.parameters, plain.loglik, False
         else:
             from ordbridge.fast.clmm import fit_clmm
 
             mixed = fit_clmm(codes, self.X, self.structure, self.layout, cuts, self.link, self.threshold, timeout)
             n_mean = mixed.parameters.size - self.layout.factor.size
-            _, vcov, converged, singular = clmm_conditions(mixed, n_mean)
+            _, vcov, converged, singular = clmm_conditions(mixed, self.X, jacobian)
             parameters, loglik = mixed.parameters[:n_mean], mixed.loglik
         own = slice(parameters.size - self.X.shape[1], None)
         return _answer(parameters[own], vcov[own, own], None, loglik, converged, singular)

@@ -22,7 +22,8 @@ BOUNDARY = 1e-3  # Cholesky diagonals below it are left out of the Hessian, as o
 SMALL_SD, LARGE_SD = 0.05, 3.0  # an end with a first standard deviation below or any above is tried from other starts
 SEARCH, CLOSE, EXACT = 1e-3, 3e-5, 1e-6  # how closely modes are found: during the search, in differences, at the end
 DIFFERENCE = 1e-5
-ATTEMPTS = 3  # how often a search goes on after its Hessian showed a way down
+ATTEMPTS = 3  # how often a Hessian is taken; each but the last may show a way down, on which the search goes on
+SETTLED = 1e-6  # a step that promises to gain less ends the search
 LATENT_SD = {"probit": 1.0, "logit": 1.7, "cloglog": 1.2, "loglog": 1.2, "cauchit": 1.6}  # roughly, in probit units
 
 
@@ -236,7 +237,7 @@ def _finish(
     objective: _Objective, best: Minimum, n_mean: int, layout: Layout, clock: Clock
 ) -> tuple[Minimum, np.ndarray, np.ndarray]:
     """Return the optimum, the free parameters and their Hessian; go on searching where the Hessian shows a way down."""
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         _fold(objective, best, n_mean, layout)
         objective.closeness = EXACT
         value, gradient = objective(best.x)
@@ -246,7 +247,7 @@ def _finish(
         free = np.flatnonzero(~at_zero)
         objective.closeness = CLOSE
         hessian = objective.hessian(best.x, gradient, free, clock)
-        onward = _way_down(objective, best, free, hessian)
+        onward = _way_down(objective, best, free, hessian) if attempt < ATTEMPTS - 1 else None
         if onward is None:
             break
         objective.closeness = SEARCH
@@ -274,9 +275,14 @@ def _way_down(objective: _Objective, best: Minimum, free: np.ndarray, hessian: n
             if objective(x)[0] < best.value:
                 return x
         return None
-    inner = vectors.T @ best.gradient[free]
-    promised = 0.5 * float(np.sum(inner**2 / np.maximum(values, 1e-4 * values[-1])))
-    return best.x if promised > 1e-6 else None
+    return best.x if _promised(best.gradient[free], hessian) > SETTLED else None
+
+
+def _promised(gradient: np.ndarray, hessian: np.ndarray) -> float:
+    """Return what a Newton step promises to gain, with flat directions counted as steeper than they are."""
+    values, vectors = np.linalg.eigh(hessian)
+    inner = vectors.T @ gradient
+    return 0.5 * float(np.sum(inner**2 / np.maximum(values, 1e-4 * values[-1])))
 
 
 def _polish(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.ndarray) -> Minimum:
@@ -284,12 +290,11 @@ def _polish(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.
     step = np.zeros(best.x.size)
     if np.linalg.eigvalsh(hessian)[0] > 0:
         step[free] = np.linalg.solve(hessian, best.gradient[free])
-    if 0 < np.abs(step).max() < 0.05:
-        value, gradient = objective(best.x - step)
-        if value <= best.value:
-            return replace(best, x=best.x - step, value=value, gradient=gradient)
-    value, gradient = objective(best.x)
-    return replace(best, value=value, gradient=gradient)
+    x = best.x
+    if 0 < np.abs(step).max() < 0.05 and objective(x - step)[0] <= best.value:
+        x = x - step
+    value, gradient = objective(x)
+    return Minimum(x, value, gradient, best.evaluations, _promised(gradient[free], hessian) < SETTLED)
 
 
 def _modes(

@@ -115,7 +115,7 @@ def _clm(problem: Problem) -> Estimates:
     y, levels = _categories(problem, ready, value)
     link, threshold = _options(problem)
     found = fit_clm(y, ready.X, len(levels) - 1, link, threshold)
-    said, vcov, converged = clm_conditions(found, thresholds.jacobian(len(levels) - 1, threshold))
+    said, vcov, converged = clm_conditions(found, ready.X, thresholds.jacobian(len(levels) - 1, threshold))
     conditions = (*ready.conditions, *gap_conditions(problem, levels), *said)
     return _ordinal_estimates(
         problem,
@@ -150,7 +150,8 @@ def _clmm(problem: Problem) -> Estimates:
     y, levels = _categories(problem, ready, value)
     found = _solve_clmm(problem, ready, y, levels)
     n_mean = found.parameters.size - ready.crossed[1].factor.size
-    said, vcov, converged, singular = clmm_conditions(found, n_mean)
+    jacobian = thresholds.jacobian(len(levels) - 1, _options(problem)[1])
+    said, vcov, converged, singular = clmm_conditions(found, ready.X, jacobian)
     return _ordinal_estimates(
         problem,
         ready,

@@ -47,7 +47,7 @@ def gap_conditions(problem: Problem, levels: tuple[str, ...]) -> list[Condition]
     return [_message(f"no {problem.formula.response} is {shown}: the categories beside it are treated as neighbours")]
 
 
-def clm_conditions(found: ClmSolution, jacobian: np.ndarray) -> tuple[list[Condition], np.ndarray, bool]:
+def clm_conditions(found: ClmSolution, X: np.ndarray, jacobian: np.ndarray) -> tuple[list[Condition], np.ndarray, bool]:
     """Return ordinal's own convergence checks (``conv.check``) with the covariance matrix and whether all is well."""
     size = found.parameters.size
     vcov = np.full((size, size), np.nan)
@@ -71,28 +71,34 @@ def clm_conditions(found: ClmSolution, jacobian: np.ndarray) -> tuple[list[Condi
         said.append(_warning("Model is nearly unidentifiable: very large eigenvalue - Rescale variables?"))
     if values[0] / values[-1] < TOLERANCE:
         said.append(_warning("Model is nearly unidentifiable: large eigenvalue ratio - Rescale variables?"))
-    said += _separation(np.sqrt(np.diag(vcov)), found.hessian)
+    said += _separation(vcov, X, jacobian)
     return said, vcov, not said
 
 
-def _separation(std_error: np.ndarray, hessian: np.ndarray) -> list[Condition]:
-    """Say that an estimate runs away: a standard error that no overlapping data produce, in units of the data.
+def _separation(vcov: np.ndarray, X: np.ndarray, jacobian: np.ndarray) -> list[Condition]:
+    """Say that an estimate runs away: a standard error that no overlapping data produce.
 
-    The scale of a coefficient comes from its own curvature: 1 / sqrt(H_jj) would be its standard error if all others
-    were known.
+    Compared are cut-points at the mean of X and coefficients a standard deviation of their column, so that units do not
+    matter.
     """
+    n_alpha = jacobian.shape[1]
+    T = np.zeros((jacobian.shape[0] + X.shape[1], vcov.shape[0]))
+    T[: jacobian.shape[0], :n_alpha] = jacobian
+    T[: jacobian.shape[0], n_alpha:] = -X.mean(axis=0)
+    T[jacobian.shape[0] :, n_alpha:] = np.diag(X.std(axis=0))
     with np.errstate(invalid="ignore"):
-        ratio = std_error * np.sqrt(np.maximum(np.diag(hessian)[: std_error.size], 0.0))
-        information = np.diag(hessian)[: std_error.size]
-    runaway = (information < 1e-2) & (std_error > SEPARATED) & (ratio > 0)
-    if not runaway.any():
+        std_error = np.sqrt(np.diag(T @ vcov @ T.T))
+    if not (std_error > SEPARATED).any():
         return []
     return [_warning("estimates run away: some categories or levels are separated (a likelihood without a maximum)")]
 
 
-def clmm_conditions(found: ClmmSolution, n_mean: int) -> tuple[list[Condition], np.ndarray, bool, bool]:
+def clmm_conditions(
+    found: ClmmSolution, X: np.ndarray, jacobian: np.ndarray
+) -> tuple[list[Condition], np.ndarray, bool, bool]:
     """Return what to say, the covariance of thresholds and coefficients, and whether converged and singular."""
     said: list[Condition] = []
+    n_mean = jacobian.shape[1] + X.shape[1]
     at_zero = found.parameters.size - found.free.size
     if at_zero:
         plural = "s are" if at_zero > 1 else " is"
@@ -114,8 +120,7 @@ def clmm_conditions(found: ClmmSolution, n_mean: int) -> tuple[list[Condition], 
     steepest = float(np.abs(found.gradient[found.free]).max())
     if not found.converged or steepest > GRADIENT * max(1.0, abs(found.loglik) * 1e-3):
         said.append(_warning(f"the optimiser did not converge: max|gradient| = {steepest:.2g}"))
-    with np.errstate(invalid="ignore"):
-        said += _separation(np.sqrt(np.diag(vcov)), found.hessian)
+    said += _separation(vcov, X, jacobian)
     rank_deficient = any(_nearly_singular(L) for L in found.L)
     if rank_deficient and not at_zero:
         said.append(_message("boundary (singular) fit: random effects are perfectly correlated"))
