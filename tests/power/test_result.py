@@ -42,10 +42,10 @@ def test_fits_are_those_of_the_models_on_simulated_ratings():
 
 def test_workers_start_after_r_has_started_here():
     """R's library path must not reach them: they would load the wrong libpython and die."""
-    from joblib.externals.loky import get_reusable_executor
+    from ordbridge.power.backends import discard_workers
 
     ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]})
-    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+    discard_workers()
     grid = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0)
     assert ob.power.run(grid, ["lm"], sims=2).fits["status"].to_pylist() == ["ok", "ok"]
 

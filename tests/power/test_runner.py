@@ -181,6 +181,18 @@ def test_three_systems_need_a_term():
 
 def _fresh_workers() -> None:
     """End the workers of earlier tests, so that new ones see this test's environment."""
-    from joblib.externals.loky import get_reusable_executor
+    from ordbridge.power.backends import discard_workers
 
-    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+    discard_workers()
+
+
+def test_a_run_leaves_joblib_usable(grid, run_stub):
+    """Power runs and a user's own parallel code take turns in one program."""
+    from math import sqrt
+
+    from joblib import Parallel, delayed
+
+    assert Parallel(2)(delayed(sqrt)(i) for i in (1, 4)) == [1, 2]
+    run_stub(grid, jobs=2)
+    assert Parallel(2)(delayed(sqrt)(i) for i in (9, 16)) == [3, 4]
+    run_stub(grid, jobs=2)

@@ -11,7 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ordbridge.errors import InputError
 from ordbridge.power.worker import start
@@ -63,7 +63,14 @@ def is_death(error: BaseException) -> bool:
 
 
 class LokyBackend:
-    """joblib's loky processes: each a fresh interpreter with an R of its own, kept for the next run for a while."""
+    """joblib's loky processes: each a fresh interpreter with an R of its own, kept for the next run for a while.
+
+    The pool is ours and not loky's reusable one, which belongs to :class:`joblib.Parallel`: a user's own parallel code
+    in the same program would find a pool that it cannot use.
+    """
+
+    _pool: ClassVar[Any] = None
+    _pool_jobs: ClassVar[int] = 0
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
@@ -73,15 +80,19 @@ class LokyBackend:
 
     def renew(self) -> None:
         """Return to full strength; a broken pool is replaced."""
-        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky import ProcessPoolExecutor
 
-        self._executor = get_reusable_executor(
-            max_workers=self.jobs,
-            timeout=IDLE_SECONDS,
-            initializer=start,
-            initargs=(os.getpid(),),
-            env=ONE_THREAD,
-        )
+        if not _is_usable(LokyBackend._pool) or LokyBackend._pool_jobs != self.jobs:
+            discard_workers()
+            LokyBackend._pool_jobs = self.jobs
+            LokyBackend._pool = ProcessPoolExecutor(
+                max_workers=self.jobs,
+                timeout=IDLE_SECONDS,
+                initializer=start,
+                initargs=(os.getpid(),),
+                env=ONE_THREAD,
+            )
+        self._executor = LokyBackend._pool
 
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
         """Send one batch to a worker."""
@@ -90,10 +101,21 @@ class LokyBackend:
 
     def kill(self) -> None:
         """Kill the workers: inside R they would not listen."""
-        self._executor.shutdown(wait=True, kill_workers=True)
+        discard_workers()
 
     def close(self) -> None:
         """Keep the workers for the next run; they end by themselves."""
+
+
+def discard_workers() -> None:
+    """Kill the processes that were kept for the next run, if there are any."""
+    pool, LokyBackend._pool = LokyBackend._pool, None
+    if pool is not None:
+        pool.shutdown(wait=True, kill_workers=True)
+
+
+def _is_usable(pool: Any) -> bool:
+    return pool is not None and pool._flags.broken is None and not pool._flags.shutdown
 
 
 class DaskBackend:
