@@ -124,6 +124,8 @@ def main() -> None:
     print("\n| fit | R, s | fast, ms | ratio | p, R | p, fast | logLik, fast less R |")
     print("|---|---|---|---|---|---|---|")
     tables = [cell(number, arguments.cells) for number in range(1, 7)]
+    r_engine.fit(lmer_problem(tables[0]))  # R has started and loaded its packages
+    r_engine.fit(prepare("clm", "y ~ model", tables[0], link="probit", threshold="flexible"))
     for size, table in zip(GRID, tables, strict=True):
         side_by_side(f"lmer {size}", lmer_problem(table))
     for size, table in zip(GRID, tables, strict=True):

@@ -31,6 +31,7 @@ __all__ = [
     "Structure",
     "allocate",
     "cross_products",
+    "diagonal_inverse",
     "factorise",
     "selected_inverse",
     "solve",
@@ -51,6 +52,7 @@ class Graph(NamedTuple):
     partner: np.ndarray  # the level h of each pair
     rows_of: np.ndarray  # pair p has the (sorted) rows rows_of[p] … rows_of[p + 1] - 1
     offset: np.ndarray  # where each component's S begins
+    full: np.ndarray  # where each dense component's matrix of all pairs begins
     dense: np.ndarray  # whether so many of a component's pairs are in the data that full matrices are faster
 
 
@@ -58,7 +60,10 @@ class Factors(NamedTuple):
     """H in factored form, and the parts of its inverse that gradients need."""
 
     A: np.ndarray  # J1 × q1 × q1: Cholesky factor of A_g
-    U: np.ndarray  # pairs × q1 × q2: chol(A_g)^-1 C_p
+    U: np.ndarray  # pairs × q1 × q2: chol(A_g)^-1 C_p, in components that are not dense
+    full: (
+        np.ndarray
+    )  # the same in dense components, one matrix (levels of factor 1 × levels of factor 2) after the other
     S: np.ndarray  # Cholesky factors of all S, one after the other
     N: np.ndarray  # their inverses
     N11: np.ndarray
@@ -110,7 +115,7 @@ class Structure:
         new2 = _positions(level2)[g2] if J2 else g2
         order = np.lexsort((new2, new1))
         new1, new2 = new1[order], new2[order]
-        graph = _graph(new1, new2, label1[level1], label2[level2], q2=z2.shape[1])
+        graph = _graph(new1, new2, label1[level1], label2[level2], z1.shape[1], z2.shape[1])
         z1, z2 = (np.ascontiguousarray(z[order], dtype=float) for z in (z1, z2))
         return cls(graph, z1, z2, order, level1, level2, swapped)
 
@@ -150,7 +155,7 @@ def _positions(level: np.ndarray) -> np.ndarray:
     return position
 
 
-def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarray, q2: int) -> Graph:
+def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarray, q1: int, q2: int) -> Graph:
     """Describe sorted rows: where pairs begin, which pairs belong to a level, which levels to a component."""
     components = np.arange(label1.max() + 2)
     new_pair = np.flatnonzero(np.r_[True, (np.diff(g1) != 0) | (np.diff(g2) != 0)])
@@ -159,6 +164,7 @@ def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarra
     component1 = np.searchsorted(label1, components)
     pairs_of = np.searchsorted(g1[new_pair], np.arange(label1.size + 1))
     possible = np.diff(component1) * np.diff(component2)
+    dense = np.diff(pairs_of[component1]) > DENSE * possible
     return Graph(
         component1=component1,
         component2=component2,
@@ -166,7 +172,8 @@ def _graph(g1: np.ndarray, g2: np.ndarray, label1: np.ndarray, label2: np.ndarra
         partner=g2[new_pair].astype(np.int64),
         rows_of=np.r_[new_pair, g1.size],
         offset=np.r_[0, np.cumsum(size * size)],
-        dense=np.diff(pairs_of[component1]) > DENSE * possible,
+        full=np.r_[0, np.cumsum(np.where(dense, possible * q1 * q2, 0))],
+        dense=dense,
     )
 
 
@@ -178,6 +185,7 @@ def allocate(structure: Structure) -> Factors:
     return Factors(
         A=np.empty((J1, q1, q1)),
         U=np.empty((P, q1, q2)),
+        full=np.empty(int(structure.graph.full[-1])),
         S=np.empty(total),
         N=np.empty(total),
         N11=np.empty((J1, q1, q1)),
@@ -244,21 +252,28 @@ def transform(L1, L2, M11, M12, M22, out11, out12, out22):  # type: ignore[no-un
 @_jit
 def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
     """Factor H = I + (the blocks M of Z~' D Z~); return log det H, NaN if it is not positive definite."""
-    q2 = M22.shape[1]
-    logdet = _factorise_first(graph, M11, M12, factors)
+    q1, q2 = M11.shape[1], M22.shape[1]
+    logdet = _factorise_first(M11, factors.A)
     if logdet != logdet:
         return logdet
     for c in range(graph.component1.size - 1):
-        first2, last2 = graph.component2[c], graph.component2[c + 1]
+        first1, last1, first2, last2 = _levels(graph, c)
         m = (last2 - first2) * q2
         if m == 0:
             continue
         S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
         if graph.dense[c]:
-            U = _side_by_side(graph, factors.U, c)
+            U = factors.full[graph.full[c] : graph.full[c + 1]].reshape((last1 - first1) * q1, m)
+            _fill(graph, c, M12, U)
+            for g in range(first1, last1):
+                _forward(factors.A, g, U[(g - first1) * q1 : (g - first1 + 1) * q1])
             S[:] = -np.dot(U.T, U)
         else:
             S[:] = 0.0
+            for g in range(first1, last1):
+                for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                    factors.U[p] = M12[p]
+                    _forward(factors.A, g, factors.U[p])
             _subtract_squares(graph, factors.U, c, S)
         for h in range(first2, last2):
             at = (h - first2) * q2
@@ -268,18 +283,21 @@ def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
                 S[at + a, at + a] += 1.0
         if not dense.cholesky(S):
             return np.nan
-        determinant = 0.0
         for a in range(m):
-            determinant += math.log(S[a, a])
-        logdet += 2.0 * determinant
+            logdet += 2.0 * math.log(S[a, a])
     return logdet
 
 
 @_jit
-def _factorise_first(graph, M11, M12, factors):  # type: ignore[no-untyped-def]
-    """Set A to the Cholesky factors of I + M11 and U to A_g^-1 C_p; return the log determinant of all A_g."""
-    A, U = factors.A, factors.U
-    q1, q2 = M12.shape[1], M12.shape[2]
+def _levels(graph, c):  # type: ignore[no-untyped-def]
+    """Return where the levels of factor 1 and of factor 2 in a component begin and end."""
+    return graph.component1[c], graph.component1[c + 1], graph.component2[c], graph.component2[c + 1]
+
+
+@_jit
+def _factorise_first(M11, A):  # type: ignore[no-untyped-def]
+    """Set A to the Cholesky factors of I + M11; return the log determinant of all."""
+    q1 = A.shape[1]
     logdet = 0.0
     for g in range(A.shape[0]):
         determinant = 1.0
@@ -297,23 +315,42 @@ def _factorise_first(graph, M11, M12, factors):  # type: ignore[no-untyped-def]
             determinant *= total
             A[g, a, a] = math.sqrt(total)
         logdet += math.log(determinant)
-        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-            for a in range(q1):
-                scale = 1.0 / A[g, a, a]
-                for b in range(q2):
-                    total = M12[p, a, b]
-                    for k in range(a):
-                        total -= A[g, a, k] * U[p, k, b]
-                    U[p, a, b] = total * scale
     return logdet
 
 
 @_jit
-def _side_by_side(graph, blocks, c):  # type: ignore[no-untyped-def]
+def _forward(A, g, U):  # type: ignore[no-untyped-def]
+    """Overwrite the q1 rows of U with A_g^-1 U, A_g lower triangular."""
+    for a in range(U.shape[0]):
+        for k in range(a):
+            factor = A[g, a, k]
+            for b in range(U.shape[1]):
+                U[a, b] -= factor * U[k, b]
+        scale = 1.0 / A[g, a, a]
+        for b in range(U.shape[1]):
+            U[a, b] *= scale
+
+
+@_jit
+def _backward(A, g, U):  # type: ignore[no-untyped-def]
+    """Overwrite the q1 rows of U with A_g'^-1 U."""
+    for a in range(U.shape[0] - 1, -1, -1):
+        for k in range(a + 1, U.shape[0]):
+            factor = A[g, k, a]
+            for b in range(U.shape[1]):
+                U[a, b] -= factor * U[k, b]
+        scale = 1.0 / A[g, a, a]
+        for b in range(U.shape[1]):
+            U[a, b] *= scale
+
+
+@_jit
+def _fill(graph, c, blocks, out):  # type: ignore[no-untyped-def]
     """Write the pairs' blocks of one component into a matrix: levels of factor 1 down, levels of factor 2 across."""
     q1, q2 = blocks.shape[1], blocks.shape[2]
-    first1, last1, first2 = graph.component1[c], graph.component1[c + 1], graph.component2[c]
-    out = np.zeros(((last1 - first1) * q1, (graph.component2[c + 1] - first2) * q2))
+    first1, last1, first2, last2 = _levels(graph, c)
+    if graph.pairs_of[last1] - graph.pairs_of[first1] < (last1 - first1) * (last2 - first2):
+        out[:] = 0.0
     for g in range(first1, last1):
         top = (g - first1) * q1
         for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
@@ -321,7 +358,6 @@ def _side_by_side(graph, blocks, c):  # type: ignore[no-untyped-def]
             for a in range(q1):
                 for b in range(q2):
                     out[top + a, left + b] = blocks[p, a, b]
-    return out
 
 
 @_jit
@@ -345,32 +381,39 @@ def _subtract_squares(graph, U, c, S):  # type: ignore[no-untyped-def]
 @_jit
 def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
     """Overwrite (x1, x2), levels × q each, with the solution of H x = (x1, x2)."""
-    J1, q1 = x1.shape
-    q2 = x2.shape[1]
+    q1, q2 = x1.shape[1], x2.shape[1]
     A = factors.A
-    for g in range(J1):
+    for g in range(x1.shape[0]):
         for a in range(q1):
             total = x1[g, a]
             for k in range(a):
                 total -= A[g, a, k] * x1[g, k]
             x1[g, a] = total / A[g, a, a]
-        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-            h = graph.partner[p]
-            for b in range(q2):
-                for k in range(q1):
-                    x2[h, b] -= factors.U[p, k, b] * x1[g, k]
     for c in range(graph.component1.size - 1):
-        first2, last2 = graph.component2[c], graph.component2[c + 1]
-        m = (last2 - first2) * q2
-        if m > 0:
-            S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
-            dense.solve(S, x2[first2:last2].reshape(m))
-    for g in range(J1):
-        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-            h = graph.partner[p]
-            for k in range(q1):
+        first1, last1, first2, last2 = _levels(graph, c)
+        rows, m = (last1 - first1) * q1, (last2 - first2) * q2
+        if m == 0:
+            continue
+        S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+        own1, own2 = x1[first1:last1].reshape(rows), x2[first2:last2].reshape(m)
+        if graph.dense[c]:
+            U = factors.full[graph.full[c] : graph.full[c + 1]].reshape(rows, m)
+            own2 -= np.dot(U.T, own1)
+            dense.solve(S, own2)
+            own1 -= np.dot(U, own2)
+            continue
+        for g in range(first1, last1):
+            for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
                 for b in range(q2):
-                    x1[g, k] -= factors.U[p, k, b] * x2[h, b]
+                    for k in range(q1):
+                        x2[graph.partner[p], b] -= factors.U[p, k, b] * x1[g, k]
+        dense.solve(S, own2)
+        for g in range(first1, last1):
+            for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+                for k in range(q1):
+                    for b in range(q2):
+                        x1[g, k] -= factors.U[p, k, b] * x2[graph.partner[p], b]
+    for g in range(x1.shape[0]):
         for a in range(q1 - 1, -1, -1):
             total = x1[g, a]
             for k in range(a + 1, q1):
@@ -381,9 +424,9 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
 @_jit
 def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
     """Fill N11, N12, N22 with the blocks of the inverse of H that belong to levels and pairs in the data."""
-    q1, q2 = factors.A.shape[1], factors.U.shape[2]
-    N11, N12 = factors.N11, factors.N12
-    W = _back_substitute(graph, factors)
+    q2 = factors.U.shape[2]
+    for g in range(factors.A.shape[0]):
+        _inverse_block(factors.A, factors.N11, g)
     for c in range(graph.component1.size - 1):
         first2, last2 = graph.component2[c], graph.component2[c + 1]
         m = (last2 - first2) * q2
@@ -397,32 +440,87 @@ def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
                 for b in range(q2):
                     factors.N22[h, a, b] = N[at + a, at + b]
         if graph.dense[c]:
-            product = np.dot(_side_by_side(graph, W, c), N)
-            for g in range(graph.component1[c], graph.component1[c + 1]):
-                top = (g - graph.component1[c]) * q1
-                for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-                    left = (graph.partner[p] - first2) * q2
-                    for a in range(q1):
-                        for b in range(q2):
-                            N12[p, a, b] = -product[top + a, left + b]
+            _inverse_dense(graph, c, factors, N)
         else:
-            _multiply_pairs(graph, W, c, N, N12)
-    for g in range(N11.shape[0]):
-        _inverse_block(factors.A, N11, g)
-        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-            for a in range(q1):
-                for b in range(a + 1):
-                    for k in range(q2):
-                        N11[g, a, b] -= N12[p, a, k] * W[p, b, k]
-    _mirror(N11)
+            _inverse_sparse(graph, c, factors, N)
+    _mirror(factors.N11)
 
 
 @_jit
-def _multiply_pairs(graph, W, c, N, N12):  # type: ignore[no-untyped-def]
-    """N12 = -W N22 for the pairs of one component, where few pairs are in the data."""
-    q1, q2 = W.shape[1], W.shape[2]
-    first2 = graph.component2[c]
-    for g in range(graph.component1[c], graph.component1[c + 1]):
+def diagonal_inverse(graph, factors):  # type: ignore[no-untyped-def]
+    """Fill N11 and N22, and N12 only where it comes for free: for dense components it is left as it was."""
+    q1, q2 = factors.A.shape[1], factors.U.shape[2]
+    for g in range(factors.A.shape[0]):
+        _inverse_block(factors.A, factors.N11, g)
+    for c in range(graph.component1.size - 1):
+        first1, last1, first2, last2 = _levels(graph, c)
+        rows, m = (last1 - first1) * q1, (last2 - first2) * q2
+        if m == 0:
+            continue
+        S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+        N = factors.N[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
+        if graph.dense[c]:  # with X = chol(S)^-1: N22 = X' X and W N22 W' = (W X')(W X')'
+            dense.invert_lower(S, N)
+            X = np.ascontiguousarray(N.T)
+            W = factors.full[graph.full[c] : graph.full[c + 1]].reshape(rows, m).copy()
+            for g in range(first1, last1):
+                _backward(factors.A, g, W[(g - first1) * q1 : (g - first1 + 1) * q1])
+            _add_row_products(np.dot(W, X), first1, factors.N11)
+            factors.N22[first2:last2] = 0.0
+            _add_row_products(X, first2, factors.N22)
+        else:
+            dense.inverse(S, N)
+            for h in range(first2, last2):
+                at = (h - first2) * q2
+                for a in range(q2):
+                    for b in range(q2):
+                        factors.N22[h, a, b] = N[at + a, at + b]
+            _inverse_sparse(graph, c, factors, N)
+    _mirror(factors.N11)
+    _mirror(factors.N22)
+
+
+@_jit
+def _add_row_products(Y, first, out):  # type: ignore[no-untyped-def]
+    """Add the products of rows of the same level, from level ``first`` on, to the lower triangles of ``out``."""
+    q = out.shape[1]
+    for g in range(Y.shape[0] // q):
+        for a in range(q):
+            for b in range(a + 1):
+                out[first + g, a, b] += np.dot(Y[g * q + a], Y[g * q + b])
+
+
+@_jit
+def _inverse_dense(graph, c, factors, N):  # type: ignore[no-untyped-def]
+    """Fill N12 = -W N22 and complete N11 = A^-1 - N12 W' for one component, with full matrices."""
+    q1, q2, m = factors.A.shape[1], factors.U.shape[2], N.shape[0]
+    first1, last1, first2, _ = _levels(graph, c)
+    W = factors.full[graph.full[c] : graph.full[c + 1]].reshape((last1 - first1) * q1, m).copy()
+    for g in range(first1, last1):
+        _backward(factors.A, g, W[(g - first1) * q1 : (g - first1 + 1) * q1])
+    product = np.dot(W, N)
+    for g in range(first1, last1):
+        top = (g - first1) * q1
+        for a in range(q1):
+            for b in range(a + 1):
+                factors.N11[g, a, b] += np.dot(product[top + a], W[top + b])
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            left = (graph.partner[p] - first2) * q2
+            for a in range(q1):
+                for b in range(q2):
+                    factors.N12[p, a, b] = -product[top + a, left + b]
+
+
+@_jit
+def _inverse_sparse(graph, c, factors, N):  # type: ignore[no-untyped-def]
+    """Fill N12 = -W N22 and complete N11 = A^-1 - N12 W' for one component, pair by pair."""
+    q1, q2, N11, N12 = factors.A.shape[1], factors.U.shape[2], factors.N11, factors.N12
+    first1, last1, first2, _ = _levels(graph, c)
+    W = factors.U[graph.pairs_of[first1] : graph.pairs_of[last1]].copy()
+    begin = graph.pairs_of[first1]
+    for g in range(first1, last1):
+        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
+            _backward(factors.A, g, W[p - begin])
         for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             at = (graph.partner[p] - first2) * q2
             for a in range(q1):
@@ -434,7 +532,11 @@ def _multiply_pairs(graph, W, c, N, N12):  # type: ignore[no-untyped-def]
                     for b in range(q2):
                         n = N[there + k, at + b]
                         for a in range(q1):
-                            N12[p, a, b] -= W[other, a, k] * n
+                            N12[p, a, b] -= W[other - begin, a, k] * n
+            for a in range(q1):
+                for b in range(a + 1):
+                    for k in range(q2):
+                        N11[g, a, b] -= N12[p, a, k] * W[p - begin, b, k]
 
 
 @_jit
@@ -452,21 +554,3 @@ def _inverse_block(A, N11, g):  # type: ignore[no-untyped-def]
             for k in range(b + 1, q):
                 total -= A[g, k, b] * N11[g, k, a]
             N11[g, b, a] = total / A[g, b, b]
-
-
-@_jit
-def _back_substitute(graph, factors):  # type: ignore[no-untyped-def]
-    """Return W_p = A_g^-1 C_p of all pairs."""
-    A, U = factors.A, factors.U
-    W = np.empty_like(U)
-    q1, q2 = U.shape[1], U.shape[2]
-    for g in range(A.shape[0]):
-        for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
-            for a in range(q1 - 1, -1, -1):
-                scale = 1.0 / A[g, a, a]
-                for b in range(q2):
-                    total = U[p, a, b]
-                    for k in range(a + 1, q1):
-                        total -= A[g, k, a] * W[p, k, b]
-                    W[p, a, b] = total * scale
-    return W

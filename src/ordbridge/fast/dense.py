@@ -11,50 +11,66 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["cholesky", "inverse", "solve"]
+__all__ = ["cholesky", "inverse", "invert_lower", "solve"]
 
 BLOCK = 48  # rows handled at a time where BLAS does the work
-SMALL = 96  # up to here plain loops are faster than BLAS
+PANEL = 4
+SMALL = 64  # up to here plain loops are faster than BLAS
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
 def _cholesky_small(A: np.ndarray) -> bool:
+    """Factor A in place, four columns at a time: then every pass over the rest does four updates."""
     m = A.shape[0]
-    column = np.empty(m)
-    for k in range(m):
-        if not A[k, k] > 0.0:
-            return False
-        pivot = math.sqrt(A[k, k])
-        A[k, k] = pivot
-        for i in range(k + 1, m):
-            A[i, k] /= pivot
-            column[i] = A[i, k]
-        for i in range(k + 1, m):
-            l = A[i, k]
-            if l != 0.0:
-                for j in range(k + 1, i + 1):
-                    A[i, j] -= l * column[j]
+    c = np.empty((PANEL, m))
+    for start in range(0, m, PANEL):
+        stop = min(start + PANEL, m)
+        for k in range(start, stop):
+            if not A[k, k] > 0.0:
+                return False
+            pivot = math.sqrt(A[k, k])
+            A[k, k] = pivot
+            for i in range(k + 1, m):
+                A[i, k] /= pivot
+                c[k - start, i] = A[i, k]
+            for j in range(k + 1, stop):
+                for i in range(j, m):
+                    A[i, j] -= A[i, k] * c[k - start, j]
+        if stop - start < PANEL:
+            break
+        c0, c1, c2, c3 = c[0], c[1], c[2], c[3]
+        for i in range(stop, m):
+            a0, a1, a2, a3 = A[i, start], A[i, start + 1], A[i, start + 2], A[i, start + 3]
+            row = A[i]
+            for j in range(stop, i + 1):
+                row[j] -= a0 * c0[j] + a1 * c1[j] + a2 * c2[j] + a3 * c3[j]
     return True
 
 
 @_jit
 def _invert_lower_small(L: np.ndarray, X: np.ndarray) -> None:
-    """Fill the lower triangle of X with the inverse of the lower triangle of L."""
+    """Fill X with the inverse of the lower triangle of L, and zeros above."""
     m = L.shape[0]
+    X[:] = 0.0
     for i in range(m):
-        for j in range(i + 1):
-            X[i, j] = 0.0
-        for k in range(i):
-            l = L[i, k]
-            if l != 0.0:
-                for j in range(k + 1):
-                    X[i, j] -= l * X[k, j]
-        d = 1.0 / L[i, i]
+        row = X[i]
+        whole = i - i % PANEL
+        for k in range(0, whole, PANEL):
+            l0, l1, l2, l3 = L[i, k], L[i, k + 1], L[i, k + 2], L[i, k + 3]
+            x0, x1, x2, x3 = X[k], X[k + 1], X[k + 2], X[k + 3]
+            for j in range(k + PANEL):  # rows of X are zero beyond their diagonal
+                row[j] -= l0 * x0[j] + l1 * x1[j] + l2 * x2[j] + l3 * x3[j]
+        for k in range(whole, i):
+            l0 = L[i, k]
+            x0 = X[k]
+            for j in range(k + 1):
+                row[j] -= l0 * x0[j]
+        scale = 1.0 / L[i, i]
         for j in range(i):
-            X[i, j] *= d
-        X[i, i] = d
+            row[j] *= scale
+        row[i] = scale
 
 
 @_jit
@@ -71,7 +87,7 @@ def cholesky(A: np.ndarray) -> bool:
         A[start:stop, start:stop] = diagonal
         if stop == m:
             break
-        inverse_diagonal = np.zeros_like(diagonal)
+        inverse_diagonal = np.empty_like(diagonal)
         _invert_lower_small(diagonal, inverse_diagonal)
         below = np.dot(np.ascontiguousarray(A[stop:, start:stop]), inverse_diagonal.T)
         A[stop:, start:stop] = below
@@ -99,22 +115,33 @@ def solve(L: np.ndarray, x: np.ndarray) -> None:
 
 
 @_jit
+def invert_lower(L: np.ndarray, X: np.ndarray) -> None:
+    """Fill X with the inverse of the lower triangle of L, and zeros above."""
+    m = L.shape[0]
+    if m <= SMALL:
+        _invert_lower_small(L, X)
+        return
+    X[:] = 0.0
+    for i in range(0, m, BLOCK):  # block row by block row
+        end = min(i + BLOCK, m)
+        diagonal = np.ascontiguousarray(L[i:end, i:end])
+        inverse_diagonal = np.empty_like(diagonal)
+        _invert_lower_small(diagonal, inverse_diagonal)
+        X[i:end, i:end] = inverse_diagonal
+        if i > 0:
+            above = np.ascontiguousarray(X[:i, :i])
+            X[i:end, :i] = -np.dot(inverse_diagonal, np.dot(np.ascontiguousarray(L[i:end, :i]), above))
+
+
+@_jit
 def inverse(L: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` with the inverse of L L', both triangles."""
     m = L.shape[0]
     if m <= SMALL:
         _inverse_small(L, out)
         return
-    X = np.zeros((m, m))  # the inverse of L, block row by block row
-    for i in range(0, m, BLOCK):
-        end = min(i + BLOCK, m)
-        diagonal = np.ascontiguousarray(L[i:end, i:end])
-        inverse_diagonal = np.zeros_like(diagonal)
-        _invert_lower_small(diagonal, inverse_diagonal)
-        X[i:end, i:end] = inverse_diagonal
-        if i > 0:
-            above = np.ascontiguousarray(X[:i, :i])
-            X[i:end, :i] = -np.dot(inverse_diagonal, np.dot(np.ascontiguousarray(L[i:end, :i]), above))
+    X = np.empty((m, m))
+    invert_lower(L, X)
     for i in range(0, m, 4 * BLOCK):  # X' X: rows above the diagonal block of X are zero
         end = min(i + 4 * BLOCK, m)
         strip = np.dot(np.ascontiguousarray(X[i:, i:end]).T, np.ascontiguousarray(X[i:, :end]))
@@ -125,16 +152,17 @@ def inverse(L: np.ndarray, out: np.ndarray) -> None:
 @_jit
 def _inverse_small(L: np.ndarray, out: np.ndarray) -> None:
     m = L.shape[0]
-    X = np.empty((m, m))
-    _invert_lower_small(L, X)
-    for i in range(m):
-        for j in range(i + 1):
-            out[i, j] = 0.0
-    for k in range(m):
-        for i in range(k + 1):
-            x = X[k, i]
+    rows = m + (-m) % PANEL  # rows of zeros at the end, so that all come in fours
+    X = np.zeros((rows, m))
+    _invert_lower_small(L, X[:m])
+    out[:] = 0.0
+    for k in range(0, rows, PANEL):
+        x0, x1, x2, x3 = X[k], X[k + 1], X[k + 2], X[k + 3]
+        for i in range(min(k + PANEL, m)):
+            a0, a1, a2, a3 = x0[i], x1[i], x2[i], x3[i]
+            row = out[i]
             for j in range(i + 1):
-                out[i, j] += x * X[k, j]
+                row[j] += a0 * x0[j] + a1 * x1[j] + a2 * x2[j] + a3 * x3[j]
     for i in range(m):
         for j in range(i):
             out[j, i] = out[i, j]

@@ -28,6 +28,7 @@ from ordbridge.fast.blocks import (
     Structure,
     allocate,
     cross_products,
+    diagonal_inverse,
     factorise,
     selected_inverse,
     solve,
@@ -37,6 +38,7 @@ from ordbridge.fast.blocks import (
 __all__ = ["CrossProducts", "Room", "cross_products_of", "deviance", "new_room"]
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
+REGULAR = 1e-3  # diagonals of L above it allow a shorter way to the gradient
 _part = njit(cache=True, nogil=True, error_model="numpy", inline="always")  # compiled with its caller: half the time
 
 
@@ -160,12 +162,40 @@ def _summed_products(M, N):  # type: ignore[no-untyped-def]
     return np.dot(M.reshape(-1, q * r).T, N.reshape(-1, q * r)).reshape(q, r, q, r)
 
 
+@_jit
+def _invertible(L):  # type: ignore[no-untyped-def]
+    smallest = math.inf
+    for a in range(L.shape[0]):
+        smallest = min(smallest, abs(L[a, a]))
+    return smallest > REGULAR
+
+
+@_jit
+def _add_identity_less(N, G):  # type: ignore[no-untyped-def]
+    """Add sum over levels of I - N_g to G."""
+    for g in range(N.shape[0]):
+        for a in range(N.shape[1]):
+            for b in range(N.shape[1]):
+                G[a, b] -= N[g, a, b]
+            G[a, a] += 1.0
+
+
+@_jit
+def _solve_transposed(L, G):  # type: ignore[no-untyped-def]
+    """Overwrite G with L'^-1 G."""
+    q = L.shape[0]
+    for a in range(q - 1, -1, -1):
+        for b in range(q):
+            for k in range(a + 1, q):
+                G[a, b] -= L[k, a] * G[k, b]
+            G[a, b] /= L[a, a]
+
+
 @_part
-def _log_determinant_gradient(data, room):  # type: ignore[no-untyped-def]
-    """Return sum of M L N over levels and pairs: half the gradient of log det H in L1 and L2."""
+def _log_determinant_gradient(data, room, G1, G2):  # type: ignore[no-untyped-def]
+    """Add sum of M L N over levels and pairs, half the gradient of log det H in L1 and L2, to G1 and G2."""
     f, L1, L2 = room.factors, room.L1, room.L2
     q1, q2 = L1.shape[0], L2.shape[0]
-    G1, G2 = np.zeros((q1, q1)), np.zeros((q2, q2))
     own1 = _summed_products(data.M11, f.N11)
     if q2 > 0:
         both, own2 = _summed_products(data.M12, f.N12), _summed_products(data.M22, f.N22)
@@ -185,16 +215,15 @@ def _log_determinant_gradient(data, room):  # type: ignore[no-untyped-def]
             for b in range(q2):
                 for l in range(q2):
                     G2[a, l] += own2[a, b, k, l] * L2[b, k]
-    return G1, G2
 
 
 @_part
-def _store(data, G1, G2, factor, out):  # type: ignore[no-untyped-def]
+def _store(data, G1, G2, out):  # type: ignore[no-untyped-def]
     for k in range(data.factor.size):
         if data.factor[k] == 0:
-            out[k] = factor * G1[data.row[k], data.column[k]]
+            out[k] = 2.0 * G1[data.row[k], data.column[k]]
         else:
-            out[k] = factor * G2[data.row[k], data.column[k]]
+            out[k] = 2.0 * G2[data.row[k], data.column[k]]
 
 
 @_jit
@@ -260,7 +289,6 @@ def deviance(data, room, entries, reml, gradient):  # type: ignore[no-untyped-de
         _subtract(room.u2, gamma, room.C2[j])
     if not r2 > 0.0:
         return math.inf
-    selected_inverse(data.graph, f)
     _gradients(data, room, inverse, reml)
     room.values[0], room.values[1], room.values[2] = logdet, r2, logdet_A
     freedom = data.n - p if reml else data.n
@@ -283,25 +311,42 @@ def _add_outer(e, u, factor, out):  # type: ignore[no-untyped-def]
 
 @_part
 def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
+    """Fill the gradients of log det H, r^2 and log det A in the free entries.
+
+    Where L can be inverted, L'Z'Z L N = I - N, L'Z'e = u and L'Z'W = C give them without the cross-products of Z.
+    """
+    regular = _invertible(room.L1) and _invertible(room.L2)
     p = inverse.shape[0]
-    G1, G2 = _log_determinant_gradient(data, room)
-    _store(data, G1, G2, 2.0, room.parts[0])
     e1, e2 = np.empty_like(room.u1), np.empty_like(room.u2)
-    _residual_sums(data, room, p, room.u1, room.u2, e1, e2)
-    for j in range(p):  # y - X gamma
-        _subtract(e1, room.gamma[j], data.Zx1[j])
-        _subtract(e2, room.gamma[j], data.Zx2[j])
-    G1[:] = 0.0
-    G2[:] = 0.0
-    _add_outer(e1, room.u1, -2.0, G1)
-    _add_outer(e2, room.u2, -2.0, G2)
-    _store(data, G1, G2, 1.0, room.parts[1])
-    G1[:] = 0.0
-    G2[:] = 0.0
-    if reml:
-        for j in range(p):
-            _residual_sums(data, room, j, room.C1[j], room.C2[j], e1, e2)
-            for k in range(p):
-                _add_outer(e1, room.C1[k], -2.0 * inverse[j, k], G1)
-                _add_outer(e2, room.C2[k], -2.0 * inverse[j, k], G2)
-    _store(data, G1, G2, 1.0, room.parts[2])
+    for part in range(3 if reml else 2):
+        G1, G2 = np.zeros_like(room.L1), np.zeros_like(room.L2)
+        if part == 0 and regular:
+            diagonal_inverse(data.graph, room.factors)
+            _add_identity_less(room.factors.N11, G1)
+            _add_identity_less(room.factors.N22, G2)
+        elif part == 0:
+            selected_inverse(data.graph, room.factors)
+            _log_determinant_gradient(data, room, G1, G2)
+        elif part == 1:
+            e1[:] = room.u1
+            e2[:] = room.u2
+            if not regular:
+                _residual_sums(data, room, p, room.u1, room.u2, e1, e2)
+                for j in range(p):  # y - X gamma
+                    _subtract(e1, room.gamma[j], data.Zx1[j])
+                    _subtract(e2, room.gamma[j], data.Zx2[j])
+            _add_outer(e1, room.u1, -1.0, G1)
+            _add_outer(e2, room.u2, -1.0, G2)
+        else:
+            for j in range(p):
+                e1[:] = room.C1[j]
+                e2[:] = room.C2[j]
+                if not regular:
+                    _residual_sums(data, room, j, room.C1[j], room.C2[j], e1, e2)
+                for k in range(p):
+                    _add_outer(e1, room.C1[k], -inverse[j, k], G1)
+                    _add_outer(e2, room.C2[k], -inverse[j, k], G2)
+        if regular:
+            _solve_transposed(room.L1, G1)
+            _solve_transposed(room.L2, G2)
+        _store(data, G1, G2, room.parts[part])
