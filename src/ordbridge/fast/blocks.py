@@ -487,7 +487,22 @@ def _add_row_products(Y, first, out):  # type: ignore[no-untyped-def]
     for g in range(Y.shape[0] // q):
         for a in range(q):
             for b in range(a + 1):
-                out[first + g, a, b] += np.dot(Y[g * q + a], Y[g * q + b])
+                out[first + g, a, b] += _dot(Y, g * q + a, Y, g * q + b)
+
+
+@_jit
+def _dot(X, i, Y, j):  # type: ignore[no-untyped-def]
+    """Return the product of row i of X and row j of Y, in four sums at once (a call of BLAS costs more)."""
+    m = X.shape[1]
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, m - 3, 4):
+        s0 += X[i, k] * Y[j, k]
+        s1 += X[i, k + 1] * Y[j, k + 1]
+        s2 += X[i, k + 2] * Y[j, k + 2]
+        s3 += X[i, k + 3] * Y[j, k + 3]
+    for k in range(m - m % 4, m):
+        s0 += X[i, k] * Y[j, k]
+    return (s0 + s1) + (s2 + s3)
 
 
 @_jit
@@ -503,7 +518,7 @@ def _inverse_dense(graph, c, factors, N):  # type: ignore[no-untyped-def]
         top = (g - first1) * q1
         for a in range(q1):
             for b in range(a + 1):
-                factors.N11[g, a, b] += np.dot(product[top + a], W[top + b])
+                factors.N11[g, a, b] += _dot(product, top + a, W, top + b)
         for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
             left = (graph.partner[p] - first2) * q2
             for a in range(q1):

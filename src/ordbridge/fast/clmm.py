@@ -11,7 +11,7 @@ from ordbridge.fast import thresholds
 from ordbridge.fast.blocks import Structure
 from ordbridge.fast.clm import fit_clm
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.information import information
+from ordbridge.fast.information import SMALLEST, information
 from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
 from ordbridge.fast.links import LINKS
 from ordbridge.fast.optimise import Clock, Minimum, minimise
@@ -80,6 +80,13 @@ class _Objective:
     def moved(self, step: float) -> None:
         self.state.u1[:] = self.base[0] + step * self.tangent[0]
         self.state.u2[:] = self.base[1] + step * self.tangent[1]
+
+    def inverse(self) -> np.ndarray | None:
+        """Invert the approximate information matrix at the last evaluation."""
+        diagonals = np.concatenate([np.diag(self.state.L1), np.diag(self.state.L2)])
+        if np.abs(diagonals).min() < SMALLEST:
+            return None
+        return _inverse(information(self.model, self.state))
 
     def hessian(self, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, clock: Clock) -> np.ndarray:
         """Differences of the exact gradient around the point of the last evaluation."""
@@ -208,7 +215,7 @@ def _descend(objective: _Objective, x: np.ndarray, clock: Clock) -> Minimum:
     value, _ = objective(x)
     if not np.isfinite(value):
         return Minimum(x, np.inf, np.full(x.size, np.nan), 1, False)
-    return minimise(objective, x, _inverse(information(objective.model, objective.state)), clock)
+    return minimise(objective, x, clock)
 
 
 def _inverse(H: np.ndarray) -> np.ndarray:
@@ -251,7 +258,7 @@ def _finish(
         if onward is None:
             break
         objective.closeness = SEARCH
-        found = minimise(objective, onward, _inverse(_filled(hessian, free, onward.size)), clock)
+        found = minimise(objective, onward, clock, inverse=_inverse(_filled(hessian, free, onward.size)))
         if not found.value < best.value - 1e-9:
             break
         best = found

@@ -18,7 +18,9 @@ from numba import njit
 from ordbridge.fast.blocks import solve
 from ordbridge.fast.laplace import L_LO, L_UP, R_LO, R_UP, D, R
 
-__all__ = ["add_variance_part", "information"]
+__all__ = ["SMALLEST", "add_variance_part", "information"]
+
+SMALLEST = 0.01  # diagonals of L below it spoil the approximation
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 _part = njit(cache=True, nogil=True, error_model="numpy", inline="always")

@@ -9,7 +9,7 @@ import numpy as np
 from ordbridge.fast.blocks import Structure
 from ordbridge.fast.deviance import CrossProducts, Room, cross_products_of, deviance, new_room
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.information import add_variance_part
+from ordbridge.fast.information import SMALLEST, add_variance_part
 from ordbridge.fast.optimise import Clock, Minimum, minimise
 
 __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
@@ -62,15 +62,18 @@ class _Objective:
     def moved(self, step: float) -> None:
         """Nothing is carried along a line."""
 
-    def information(self) -> np.ndarray:
-        """Return the expected information about the entries, with sigma profiled out, at the last evaluation."""
+    def inverse(self) -> np.ndarray | None:
+        """Invert the expected information about the entries, with sigma profiled out, at the last evaluation."""
         data, room = self.data, self.room
+        if min(np.abs(np.diag(L)).min(initial=1.0) for L in (room.L1, room.L2)) < SMALLEST:
+            return None
         size = data.factor.size
         out, traces = np.zeros((size, size)), np.zeros(size)
         for which, L, N in ((0, room.L1, room.factors.N11), (1, room.L2, room.factors.N22)):
             free = np.flatnonzero(data.factor == which)
             add_variance_part(free, data.row, data.column, L, N, out, traces)
-        return out - 0.5 * np.outer(traces, traces) / data.n
+        values, vectors = np.linalg.eigh(out - 0.5 * np.outer(traces, traces) / data.n)
+        return (vectors / np.maximum(values, 0.1)) @ vectors.T
 
 
 def fit_lmer(
@@ -184,10 +187,7 @@ def _search(objective: _Objective, layout: Layout, clock: Clock) -> Minimum:
     ends: list[Minimum] = []
     for correlation in (0.0, 0.6, -0.6):
         x = np.where(layout.diagonal, 0.5, 0.5 * correlation)
-        objective(x)
-        values, vectors = np.linalg.eigh(objective.information())
-        inverse = (vectors / np.maximum(values, 0.1)) @ vectors.T
-        found = minimise(objective, x, inverse, clock, gain=GAIN)
+        found = minimise(objective, x, clock, GAIN)
         ends.append(found)
         doubtful = not found.converged or (np.abs(found.x[layout.first]) < 0.05).any()
         if not (doubtful and layout.has_correlations):

@@ -20,6 +20,7 @@ __all__ = ["Clock", "Minimum", "Objective", "minimise"]
 
 SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
 LONGEST = 1.5  # no parameter of these models moves further in one step
+GUESSES = 2  # how many steps the objective's own guess is asked for again
 
 
 class Objective(Protocol):
@@ -33,6 +34,9 @@ class Objective(Protocol):
 
     def moved(self, step: float) -> None:
         """Say that the next evaluation is ``step`` times the direction away from where it was prepared."""
+
+    def inverse(self) -> np.ndarray | None:
+        """Return a guess of the inverse Hessian at the point of the last evaluation, None if there is no good one."""
 
 
 class Clock:
@@ -62,12 +66,15 @@ class Minimum:
 def minimise(
     objective: Objective,
     x: np.ndarray,
-    inverse: np.ndarray,
     clock: Clock,
     gain: float = 1e-9,
+    inverse: np.ndarray | None = None,
     iterations: int = 300,
 ) -> Minimum:
-    """Minimise from ``x`` with a first guess of the inverse Hessian, until a step promises to gain less than ``gain``.
+    """Minimise from ``x`` until a step promises to gain less than ``gain``.
+
+    The first steps go by the objective's own guess of the inverse Hessian, corrected by the last step; from then on
+    BFGS keeps it up to date. A given ``inverse`` takes the place of all guesses.
 
     Examples
     --------
@@ -75,18 +82,21 @@ def minimise(
     ...     def __call__(self, x): return float(x @ x), 2 * x
     ...     def prepare(self, direction): pass
     ...     def moved(self, step): pass
-    >>> found = minimise(Bowl(), np.array([3.0, 4.0]), np.eye(2), Clock(None))
+    ...     def inverse(self): return np.eye(2)
+    >>> found = minimise(Bowl(), np.array([3.0, 4.0]), Clock(None))
     >>> bool(abs(found.x).max() < 1e-6)
     True
     """
     value, gradient = objective(x)
     evaluations = 1
-    B, fresh = inverse.copy(), True
-    for _ in range(iterations):
+    guess = objective.inverse() if inverse is None else inverse
+    guess = np.eye(x.size) if guess is None else guess
+    B = guess.copy()
+    for iteration in range(iterations):
         clock.check()
         direction, slope, longest = _direction(B, gradient)
         if not slope < 0:  # rounding has spoiled the approximation: start it again
-            B, fresh = inverse.copy(), True
+            B = guess.copy()
             direction, slope, longest = _direction(B, gradient)
         if -slope < gain:
             return Minimum(x, value, gradient, evaluations, True)
@@ -98,7 +108,10 @@ def minimise(
             settled = -slope < max(1e3 * gain, 1e-12 * abs(value))
             return Minimum(x, value, gradient, evaluations, settled)
         s = step * direction
-        fresh = _update(B, s, new_gradient - gradient, fresh) and fresh
+        if inverse is None and iteration < GUESSES and used == 1:
+            again = objective.inverse()
+            B = B if again is None else again
+        _update(B, s, new_gradient - gradient)
         x, value, gradient = x + s, new_value, new_gradient
     return Minimum(x, value, gradient, evaluations, False)
 
@@ -119,11 +132,8 @@ def _direction(B, gradient):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _update(B, s, y, fresh):  # type: ignore[no-untyped-def]
-    """Update the inverse Hessian B in place with a step s and the change y of the gradient; say if nothing was done.
-
-    A fresh guess is first brought to the scale that the step shows, within a factor of ten.
-    """
+def _update(B, s, y):  # type: ignore[no-untyped-def]
+    """Update the inverse Hessian B in place with a step s and the change y of the gradient."""
     n = s.size
     sy, ss, yy, yBy = 0.0, 0.0, 0.0, 0.0
     By = np.zeros(n)
@@ -135,13 +145,11 @@ def _update(B, s, y, fresh):  # type: ignore[no-untyped-def]
             By[i] += B[i, j] * y[j]
         yBy += y[i] * By[i]
     if not sy > 1e-12 * math.sqrt(ss * yy):
-        return True
-    scale = max(min(sy / yBy, 10.0), 0.1) if fresh else 1.0
-    factor = (1.0 + scale * yBy / sy) / sy
+        return
+    factor = (1.0 + yBy / sy) / sy
     for i in range(n):
         for j in range(n):
-            B[i, j] = scale * B[i, j] + factor * s[i] * s[j] - scale * (By[i] * s[j] + s[i] * By[j]) / sy
-    return False
+            B[i, j] += factor * s[i] * s[j] - (By[i] * s[j] + s[i] * By[j]) / sy
 
 
 def _search(
