@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 import stub
 from stub import same
 
 from ordbridge.errors import InputError
+from ordbridge.power import run
 
 pytest.importorskip("distributed")
 
@@ -29,6 +32,30 @@ def test_local_cluster_with_a_worker_killed_in_the_middle(grid, run_stub):
         disturbed = run_stub(grid, stub.slow, sims=20, **options)
     assert killed
     assert same(disturbed, quiet)
+
+
+def test_r_inside_dask_workers(grid):
+    """Dask runs tasks outside a worker's main thread, where R must work as well: the same table as from loky."""
+    import distributed
+
+    models = {"lm": {}, "clm": {}, "lmer": "rating ~ system + (1 | item)"}
+    options = {"models": models, "sims": 3, "seed": 7, "engine": "ordinal"}
+    expected = run(grid, jobs=2, **options).fits
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        found = run(grid, backend="dask", scheduler=cluster.scheduler_address, **options).fits
+        with distributed.Client(cluster) as client:
+            assert list(client.run(_r_is_loaded).values()) == [True, True]
+    assert set(found["status"].to_pylist()) <= {"ok", "warning"}
+    exact = pc.invert(pc.equal(found["model"], "lmer"))  # R's lmer is repeatable to about 1e-8 only
+    keys = ["cell", "replicate", "model", "engine", "term", "status", "message"]
+    assert found.select(keys).equals(expected.select(keys))
+    for name in ("estimate", "std_error", "statistic", "df", "p_value", "loglik"):
+        assert found[name].filter(exact).equals(expected[name].filter(exact)), name
+        assert found[name].to_numpy() == pytest.approx(expected[name].to_numpy(), rel=1e-6, nan_ok=True), name
+
+
+def _r_is_loaded() -> bool:
+    return "libR.so" in Path("/proc/self/maps").read_text()
 
 
 def test_a_cluster_of_our_own(grid, run_stub):

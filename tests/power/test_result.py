@@ -40,6 +40,19 @@ def test_fits_are_those_of_the_models_on_simulated_ratings():
     assert "lmerTest" in str(run.manifest["environments"])
 
 
+def test_a_slow_fit_in_r_is_stopped_and_the_run_goes_on():
+    """A maximal clmm of the published size takes R a quarter of a minute; the same R then fits the rest as ever."""
+    grid = Grid(preset="howcroft2021", variance="low", items=50, ratings_per_text=3, effect=0.31)
+    models = {"clmm": {}, "lm": {}, "clm": {}}
+    rows = ob.power.run(grid, models, sims=2, seed=4, timeout=1.0).fits.to_pylist()
+    assert [(r["model"], r["status"]) for r in rows] == [("clmm", "timeout"), ("lm", "ok"), ("clm", "ok")] * 2
+    for row in rows[::3]:
+        assert row["message"].startswith("clmm ran longer than 1 seconds and was stopped: rating ~ system + ")
+        assert 1.0 <= row["seconds"] < 8 and row["p_value"] is None
+    patient = ob.power.run(grid, {"lm": {}, "clm": {}}, sims=2, seed=4).fits.drop_columns(["seconds"]).to_pylist()
+    assert [{k: v for k, v in r.items() if k != "seconds"} for r in rows if r["model"] != "clmm"] == patient
+
+
 def test_workers_start_after_r_has_started_here():
     """R's library path must not reach them: they would load the wrong libpython and die."""
     from ordbridge.power.backends import discard_workers
