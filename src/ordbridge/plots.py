@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.tables import column, to_arrow
@@ -244,7 +246,7 @@ PAPER_NAMES = {
 LINES = {"clmm": "-", "lmer": "--", "clm": "-.", "lm": ":"}
 
 
-def power_curves(run: Run) -> Figure:
+def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) -> Figure:
     """Draw power over the effect: a row a variance setting, a column a number of ratings, a colour a number of items.
 
     Colours, line types and reading order are those of the paper's figures: black, orange and blue for more and more
@@ -254,13 +256,18 @@ def power_curves(run: Run) -> Figure:
     Parameters
     ----------
     run
-        A run of :func:`ordbridge.power.run`, finished or not.
+        A run of :func:`ordbridge.power.run`, finished or not; or several, with the same models and axes.
+    models
+        Which models to draw; default: all.
 
     References
     ----------
     Howcroft & Rieser (2021), Figures 2 and 3.
     """
-    table = run.power()
+    runs = list(run) if isinstance(run, Sequence) else [run]
+    run, table = runs[0], pa.concat_tables(one.power() for one in runs)
+    if models is not None:
+        table = table.filter(pc.is_in(table["model"], pa.array(list(models))))
     if not table.num_rows or "effect" not in table.column_names:
         raise InputError("there is nothing to draw: the run has no fits yet, or its grid has no axis 'effect'")
     rows = table.to_pylist()
@@ -270,7 +277,7 @@ def power_curves(run: Run) -> Figure:
         sorted({row.get(axis) for row in rows}, key=lambda number: number or 0)
         for axis in ("ratings_per_text", "items")
     )
-    models = [*dict.fromkeys(row["model"] for row in rows)]
+    drawn = [*dict.fromkeys(row["model"] for row in rows)]
     styles = {model.name: style for model, style in zip(run.models, _line_styles(run), strict=True)}
     figure = _figure(1.6 + 2.6 * len(columns), 1.5 + 1.9 * len(settings))
     panels = figure.subplots(len(settings), len(columns), sharex=True, sharey=True, squeeze=False)
@@ -280,7 +287,7 @@ def power_curves(run: Run) -> Figure:
                 r for r in rows if tuple(r[axis] for axis in down) == setting and r.get("ratings_per_text") == ratings
             ]
             for colour, item in zip(_cycle(PAPER_COLOURS, len(items)), items, strict=True):
-                for model in models:
+                for model in drawn:
                     curve = [r for r in here if r.get("items") == item and r["model"] == model]
                     _power_curve(panels[i, j], curve, colour, styles[model])
             panels[i, j].axhline(run.alpha, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
@@ -297,10 +304,10 @@ def power_curves(run: Run) -> Figure:
         panel.set_xlabel("Difference in means (latent)", fontsize=8.5)
     for panel in panels[:, 0]:
         panel.set_ylabel("Power", fontsize=8.5)
-    caption = _power_caption(run, table)
+    caption = _power_caption(runs, table)
     inch = 1 / figure.get_figheight()
     bottom = (0.05 + 0.13 * (1 + caption.count("\n"))) * inch
-    legend_rows = _power_legend(figure, items, models, styles, bottom)
+    legend_rows = _power_legend(figure, items, drawn, styles, bottom)
     room = bottom + (0.1 + 0.17 * legend_rows) * inch
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
     figure.text(0.01, 0.04 * inch, caption, fontsize=6.5, color="#555555", va="bottom")
@@ -349,17 +356,17 @@ def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: d
     return -(-len(handles) // columns)
 
 
-def _power_caption(run: Run, table: pa.Table) -> str:
-    said = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+def _power_caption(runs: list[Run], table: pa.Table) -> str:
     datasets = [*dict.fromkeys(table["n"].to_pylist())]
     count = f"{datasets[0]}" if len(datasets) == 1 else f"{min(datasets)}–{max(datasets)}"
     failed = sum(table["n_failed"].to_pylist())
-    lines = [f"{count} datasets a point, failed fits: {failed}, alpha {said['alpha']}, engine {said['engine']}"]
-    if said["audit"] != "none":
-        lines.append(f"Audit of {said['audit']}")
-    elif run.engine == "fast":
-        lines[0] += ", not audited"
-    return "\n".join(lines)
+    from ordbridge.power.result import audit_runs
+
+    first = runs[0]
+    line = f"{count} datasets a point, failed fits: {failed}, alpha {first.alpha:g}, engine {first.engine}"
+    if share := first.manifest["audit"]:
+        return f"{line}\nAudit of {share:g} of the datasets: {audit_runs(runs)}"
+    return f"{line}, not audited" if first.engine == "fast" else line
 
 
 def _cycle(colours: tuple[str, ...], number: int) -> list[str]:

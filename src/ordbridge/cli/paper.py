@@ -10,7 +10,7 @@ from typing import Any
 
 from ordbridge.errors import InputError
 
-__all__ = ["add_options", "keep"]
+__all__ = ["add_options", "command", "keep"]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +20,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", metavar="FILE", help="write the table and the methods paragraph in Markdown")
 
 
+def command() -> str:
+    """Return the command that is running, as it can be typed again."""
+    return shlex.join(["ordbridge", *sys.argv[1:]])
+
+
 def keep(result: Any, args: argparse.Namespace) -> list[Path]:
     """Write what was asked for and return the files."""
     from ordbridge import paper
@@ -27,7 +32,7 @@ def keep(result: Any, args: argparse.Namespace) -> list[Path]:
 
     written = []
     if args.html:
-        written.append(write_report(result, args.html, shlex.join(["ordbridge", *sys.argv[1:]])))
+        written.append(write_report(result, args.html, command()))
     for name, text in (("latex", paper.latex), ("markdown", paper.markdown)):
         if target := getattr(args, name):
             path = Path(target)

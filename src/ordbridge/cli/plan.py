@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import paper, show
+from ordbridge.cli import paper, show, talk
 from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
 
     arguments = _arguments(args)
     try:
-        with _said_plainly():
-            found = plan(**arguments, progress=None if args.quiet else _tell)
+        with talk.plainly():
+            found = plan(**arguments, progress=None if args.quiet else talk.tell)
     except KeyboardInterrupt:
-        _tell(f"stopped; what is done is kept in {args.store}. To go on:\n{shlex.join(['ordbridge', *sys.argv[1:]])}")
+        talk.stopped(args.store)
         return 130
     _show(found)
     _keep(found, args)
@@ -136,16 +131,3 @@ def _keep(found: Planned, args: argparse.Namespace) -> None:
         show.line(f"wrote {args.plot}")
     for path in paper.keep(found, args):
         show.line(f"wrote {path}")
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _said_plainly() -> Iterator[None]:
-    """Show warnings as plain lines."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: _tell(f"warning: {message}")
-        yield

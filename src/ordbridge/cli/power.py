@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import show
+from ordbridge.cli import paper, show, talk
 from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
-    from ordbridge.power import Progress, Run
+    from ordbridge.power import Run
     from ordbridge.power.study import Study
 
 __all__ = ["add"]
 
-PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
 AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
 OPTIONS = ("sims", "seed", "alpha", "term", "engine", "audit", "timeout", "jobs", "store", "backend", "scheduler")
 
@@ -57,6 +52,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://…; implies --backend dask")
     parser.add_argument("--out", metavar="FILE", help="write the power table to .csv or .parquet")
     parser.add_argument("--plot", metavar="FILE", help="draw the power curves: .png, .svg or .pdf")
+    paper.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
@@ -75,14 +71,13 @@ def run(args: argparse.Namespace) -> int:
         seed, engine = options.get("seed", 0), options.get("engine", "ordinal")
         options["store"] = str(default_store(study.grid, study.models, seed, engine, options.get("term")))
     try:
-        with _said_plainly(), _progress(args.quiet) as report:
+        with talk.plainly(), talk.progress(args.quiet) as report:
             result = study.run(**options, progress=report)
     except KeyboardInterrupt:
-        again = shlex.join(["ordbridge", *sys.argv[1:]])
-        _tell(f"stopped; what is done is kept in {options['store']}. To go on:\n{again}")
+        talk.stopped(options["store"])
         return 130
     except OSError as error:
-        _tell(f"ordbridge power: {error.strerror or error}")
+        talk.tell(f"ordbridge power: {error.strerror or error}")
         return 1
     _show(result)
     _keep(result, args)
@@ -158,42 +153,5 @@ def _keep(result: Run, args: argparse.Namespace) -> None:
 
         plots.power_curves(result).savefig(args.plot)
         show.line(f"wrote {args.plot}")
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-@contextmanager
-def _said_plainly() -> Iterator[None]:
-    """Show warnings, such as a damaged part, as plain lines."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: _tell(f"warning: {message}")
-        yield
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield what shows the progress: a bar on a terminal, else a line now and then."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True)) as bar:
-            task = bar.add_task("starting")
-            yield lambda p: bar.update(task, completed=p.done, total=p.total, description=str(p))
-    else:
-        last = float("-inf")
-
-        def line(progress: Progress) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= PLAIN_SECONDS or progress.done >= progress.total:
-                last = now
-                _tell(str(progress))
-
-        yield line
+    for path in paper.keep(result, args):
+        show.line(f"wrote {path}")

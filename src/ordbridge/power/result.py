@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.power import estimates
-from ordbridge.power.audit import Audit
-from ordbridge.power.audit import audit as audit_of
+from ordbridge.power.audit import Audit, audit
 from ordbridge.power.grid import Cell, Grid
 from ordbridge.power.models import Model, system_terms
 from ordbridge.power.runner import FAILED
 from ordbridge.power.store import FITS, identity_of, read_fits, read_manifest
 
-__all__ = ["Run", "load"]
+__all__ = ["Run", "audit_runs", "load"]
 
 COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]
 
@@ -208,8 +207,7 @@ class Run:
 
     def audit(self, alpha: float | None = None) -> Audit:
         """Compare the datasets that went through both engines; see :class:`ordbridge.power.Audit`."""
-        fits = self._read(["cell", "replicate", "model", "engine", "p_value", "loglik"])
-        return audit_of(fits, [m.name for m in self.models], self.alpha if alpha is None else _share("alpha", alpha))
+        return audit_runs([self], alpha)
 
     def _read(self, columns: list[str]) -> pa.Table:
         """Read columns of all fits in the order of the grid, replicates, models, engines."""
@@ -245,6 +243,14 @@ class Run:
         if "effect" in cells.names:
             cells = cells.set(cells.get_field_index("effect"), pa.field("effect", pa.float64()))
         return pa.schema([*cells, *((name, pa.string()) for name in ("model", "engine", "term")), *extra])
+
+
+def audit_runs(runs: Sequence[Run], alpha: float | None = None) -> Audit:
+    """Compare the datasets that went through both engines, over several runs with the same models and level."""
+    columns = ["cell", "replicate", "model", "engine", "p_value", "loglik"]
+    fits = pa.concat_tables(run._read(columns) for run in runs)
+    models = [model.name for model in runs[0].models]
+    return audit(fits, models, runs[0].alpha if alpha is None else _share("alpha", alpha))
 
 
 def latent_effect(cell: Cell, model: Model) -> float | None:
