@@ -11,9 +11,9 @@ card_design <- function(items, workers) {
   design[unlist(lapply(texts, function(rows) rows[sample.int(length(rows), workers)]), use.names = FALSE), ]
 }
 
-card_draw <- function(design, n, diff, sds, sigma) {
+card_draw <- function(design, n, diff, sds, sigma, seed = 101) {
   force(design)  # which draws, too: before the seed is set
-  set.seed(101)
+  set.seed(seed)
   names(sds) <- c("item.model", "item.(Intercept)", "worker.model", "worker.(Intercept)")
   parameters <- list(theta = sds / sigma, beta = c("(Intercept)" = 0.5, model = diff), sigma = sigma)
   simulate(~ model + (1 + model || worker) + (1 + model || item), nsim = n, family = "gaussian", newdata = design,
@@ -21,7 +21,7 @@ card_draw <- function(design, n, diff, sds, sigma) {
 }
 
 # Coefficients of replicates `from` to `to`: estimate, standard error, t, and, if `tested`, lmerTest's df and p.
-card_fits <- function(items, workers, diff, sds, sigma, before, n, from, to, tested) {
+card_fits <- function(items, workers, diff, sds, sigma, before, n, from, to, tested, seed) {
   kind <- RNGkind("Mersenne-Twister", "Inversion", "Rejection")
   on.exit(RNGkind(kind[1], kind[2], kind[3]))
   if (length(before)) {
@@ -30,7 +30,7 @@ card_fits <- function(items, workers, diff, sds, sigma, before, n, from, to, tes
     set.seed(1)
   }
   design <- card_design(items, workers)
-  replicates <- card_draw(design, n, diff, sds, sigma)
+  replicates <- card_draw(design, n, diff, sds, sigma, seed)
   stage("fit")
   design$resp <- replicates[[1]]
   first <- lme4::lmer(resp ~ model + (1 + model || worker) + (1 + model || item), data = design, REML = FALSE)
@@ -42,5 +42,6 @@ card_fits <- function(items, workers, diff, sds, sigma, before, n, from, to, tes
     p <- if (tested) coef(summary(lmerTest::as_lmerModLmerTest(fit)))["model", c("df", "Pr(>|t|)")] else c(NaN, NaN)
     c(t[["Estimate"]], t[["Std. Error"]], t[["t value"]], p)
   }, numeric(5))
-  list(estimate = rows[1, ], std_error = rows[2, ], statistic = rows[3, ], df = rows[4, ], p_value = rows[5, ])
+  list(estimate = rows[1, ], std_error = rows[2, ], statistic = rows[3, ], df = rows[4, ], p_value = rows[5, ],
+       R = as.character(getRversion()), lmerTest = as.character(packageVersion("lmerTest")))
 }

@@ -1,4 +1,4 @@
-"""Reports on fits, power runs and plans: whole, honest, and working in a browser."""
+"""Reports on every kind of result: whole, honest, and working in a browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from ordbridge.cli import main
 from ordbridge.errors import InputError
 from ordbridge.pages import page, write_report
 from ordbridge.paper import latex, main_table, markdown, methods, references
+from ordbridge.papers import gladkoff2023
 from ordbridge.power import Grid, plan, run
 from ordbridge.report import Page
 from ordbridge.simulate import Truth, ratings
@@ -38,15 +40,29 @@ def results(data):
         "fit": ob.clmm(FORMULA, data, link="probit", engine="fast"),
         "run": run(grid, ["lm", "clm"], sims=20, engine="fast"),
         "plan": plan(TRUTH, model="clm", vary=vary, texts_per_participant=10, budget=200, most=100),
+        "reliability": ob.reliability.analyse(_by_text(data), draws=50),
+        "reproduction": gladkoff2023.reproduce(),
     }
 
 
-@pytest.mark.parametrize("kind", ["fit", "run", "plan"])
+def _by_text(data):
+    """Return the ratings with an item a text, so that nobody rates one twice."""
+    texts = [f"{item}{system}" for item, system in zip(*(data[c].to_pylist() for c in ("item", "system")), strict=True)]
+    return data.set_column(data.column_names.index("item"), "item", pa.array(texts))
+
+
+PICTURES = {"fit": 1, "run": 1, "plan": 1, "reliability": 3, "reproduction": 2}
+EVERY = pytest.mark.parametrize("kind", list(PICTURES))
+
+
+@EVERY
 def test_a_report_has_question_answer_table_picture_methods_and_command(results, kind):
     html = page(results[kind], repeat="ordbridge <again>").html()
-    for heading in ("Question", "Answer", "Diagnostics", "For the paper", "How to repeat it"):
-        assert re.search(f"<h2>{heading}", html)
-    assert html.count("<svg") == 1
+    places = [html.index(f"<h2>{heading}") for heading in ("Question", "Answer", "For the paper", "How to repeat it")]
+    assert places == sorted(places)
+    assert "<h2>Diagnostics" in html
+    assert re.search("<h2>Answer</h2>\\s*<p>[^<]{20,}</p>", html)  # a sentence
+    assert html.count("<svg") == PICTURES[kind]
     assert html.count("<table") >= 2 - (kind == "plan")
     assert "ordbridge &lt;again&gt;" in html
     assert "ordbridge 0.1.0" in html
@@ -65,6 +81,22 @@ def test_the_methods_paragraph_says_what_was_done(results):
     assert f"{asked['datasets']} datasets" in methods(results["plan"])
     assert results["plan"].sentence in methods(results["plan"])
     assert not any("R Core Team" in reference for reference in references(results["plan"]))
+    assert "5 raters gave 200 ratings of 40 items, at the ordinal level" in methods(results["reliability"])
+    assert "from 50 resamples of items" in methods(results["reliability"])
+    assert "Of 20 claims of the paper: 18 hold, 2 come out corrected." in methods(results["reproduction"])
+
+
+def test_the_references_are_those_that_were_used(results):
+    cited = "\n".join(references(results["reliability"]))
+    for author in ("Amidei", "Fleiss, J. L. (1971)", "Davies", "Gwet", "Krippendorff", "Goodman", "Cohen, J. (1968)"):
+        assert author in cited
+    assert "Shrout" not in cited  # the ICC is for interval scales
+    assert references(results["reproduction"])[0] == gladkoff2023.REFERENCE
+    assert any("Clopper" in reference for reference in references(results["run"]))
+    versions = {"R": "4.2.2", "lmerTest": "3.1-3"}
+    by_r = replace(results["reproduction"], versions=versions)
+    assert "lmerTest 3.1-3 in R 4.2.2" in methods(by_r)
+    assert any("R Core Team" in r and "4.2.2" in r for r in references(by_r))
 
 
 def test_the_methods_paragraph_of_r_names_versions(data):
@@ -87,8 +119,21 @@ def test_markdown_and_latex_have_every_row(results):
     assert r"\caption{50 \% \& more}" in typeset
     assert r"1\textbar{}2" in typeset
     assert methods(results["fit"]) in text
-    with pytest.raises(InputError, match="give a fit, a power run or a plan"):
+    with pytest.raises(InputError, match="of type int; give a fit, a power run, a plan"):
         methods(3)
+
+
+@EVERY
+def test_latex_has_no_character_that_pdflatex_refuses(results, kind):
+    typeset = latex(results[kind])
+    known = set("äöüéèáàóòñç'’“”·")
+    assert {c for c in typeset if ord(c) > 127} <= known
+    assert typeset.count(r"\begin{tabular}") == 1
+    columns = re.search(r"\\begin\{tabular\}\{(.*)\}", typeset).group(1)
+    count = len(re.findall(r"[lr]|p\{[^}]*\}", columns))
+    rows = re.findall(r"^.* \\\\$", typeset, re.MULTILINE)
+    assert len(rows) == main_table(results[kind]).num_rows + 1
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {count - 1}
 
 
 @pytest.mark.skipif(not (shutil.which("pdflatex")), reason="no LaTeX here")
@@ -118,6 +163,23 @@ def test_the_commands_write_reports(data, tmp_path, monkeypatch, capsys):
     small = ["--model", "lm", "--items", "20", "--ratings", "2", "--texts-per-participant", "10", "--most", "20"]
     assert main(["plan", "--truth", "truth.toml", *small, "--jobs", "1", "--html", "plan.html", "--quiet"]) == 0
     assert "What is the power of this study?" in (tmp_path / "plan.html").read_text(encoding="utf-8")
+    study = ["--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3", "--effects", "0.62"]
+    few = ["--models", "lm", "--engine", "fast", "--sims", "5", "--store", "run", "--quiet"]
+    write(_by_text(data), "texts.csv")
+    kinds = {
+        "power": [*study, *few],
+        "reliability": ["texts.csv", "--draws", "20"],
+        "reproduce": ["gladkoff2023", "--out", "out"],
+    }
+    for command, words in kinds.items():
+        files = {ending: f"{command}.{ending}" for ending in ("html", "tex", "md")}
+        options = zip(("--html", "--latex", "--markdown"), files.values(), strict=True)
+        assert main([command, *words, *(word for pair in options for word in pair)]) == 0
+        assert f"wrote {files['html']}" in capsys.readouterr().out
+        assert "<h2>For the paper" in (tmp_path / files["html"]).read_text(encoding="utf-8")
+        assert r"\toprule" in (tmp_path / files["tex"]).read_text(encoding="utf-8")
+        assert (tmp_path / files["md"]).read_text(encoding="utf-8").startswith("| ")
+    assert "<h2>How to repeat it" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     wrong = ["--markdown", "nowhere/fit.md"]
     assert (
         main(["fit", "ratings.csv", "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", *wrong]) == 2
@@ -187,15 +249,17 @@ def test_sorting_and_copying_in_a_browser(tmp_path):
 
 
 @chromium
-@pytest.mark.parametrize("kind", ["fit", "run", "plan"])
+@EVERY
 def test_reports_in_a_browser_wide_and_narrow(results, kind, tmp_path):
     html = page(results[kind], repeat="ordbridge").html()
     for width in (1000, 500):
-        found = browse(html, 1, tmp_path, width)
+        found = browse(html, 0 if kind == "run" else 1, tmp_path, width)  # a column whose values differ
         assert found["problems"] == []
         assert found["copies"] == found["tables"]
-        assert len(found["widths"]) == 1
-        assert 200 < found["widths"][0] <= width
+        assert len(found["widths"]) == PICTURES[kind]
+        assert all(200 < picture <= width for picture in found["widths"])
+        assert found["up"] != found["down"] or len(found["up"]) == 1
+        assert found["up"] == found["down"][::-1] or len(set(found["up"])) < len(found["up"])
         assert found["page"] <= found["window"]  # tables scroll by themselves, the page does not
 
 

@@ -20,13 +20,12 @@ __all__ = ["page", "write_report"]
 
 
 def write_report(result: Any, path: str | os.PathLike[str], repeat: str = "") -> Path:
-    """Write a fit, a power run or a plan to one self-contained HTML file.
+    """Write any result to one self-contained HTML file.
 
     Parameters
     ----------
     result
-        A fit, a power run or a plan. (:func:`ordbridge.reliability.report` and
-        :meth:`ordbridge.papers.reproduction.Reproduction.write` do it for theirs.)
+        A fit, a power run, a plan, an analysis of reliability or a reproduction.
     path
         The file, ``.html``.
     repeat
@@ -46,7 +45,15 @@ def write_report(result: Any, path: str | os.PathLike[str], repeat: str = "") ->
 
 def page(result: Any, repeat: str = "") -> Page:
     """Return the page of :func:`write_report`."""
-    build: dict[str, Callable[[Any], Page]] = {"fit": _fit, "run": _run, "plan": _plan}
+    from ordbridge.reliability.page import build as build_reliability
+
+    build: dict[str, Callable[[Any], Page]] = {
+        "fit": _fit,
+        "run": _run,
+        "plan": _plan,
+        "reliability": build_reliability,
+        "reproduction": lambda reproduction: reproduction.page(),
+    }
     made = build[paper.kind_of(result)](result)
     made.heading("For the paper").sentence(paper.methods(result)).sentences(paper.references(result))
     made.heading("The table in LaTeX", 3).verbatim(paper.latex(paper.main_table(result)))
@@ -61,7 +68,10 @@ def _fit(fit: Fit) -> Page:
         if row["kind"] == "warning":
             made.warning(f"{row['stage']}: {row['text']}")
     made.heading("Question").sentence(f"Which terms of {fit.problem.formula} matter, in {fit.n_obs} ratings?")
-    made.heading("Answer").sentences(_effects(fit))
+    effects = _effects(fit)
+    made.heading("Answer").sentence(_in_a_sentence(effects))
+    if len(effects) > 1:
+        made.sentences(effects.values())
     made.heading("Coefficients").table(fit.tidy())
     made.picture(_forest(fit), "Coefficients with 95 % intervals")
     if fit.varcorr().num_rows:
@@ -74,15 +84,29 @@ def _fit(fit: Fit) -> Page:
     return made
 
 
-def _effects(fit: Fit) -> list[str]:
-    sentences = []
+def _effects(fit: Fit) -> dict[tuple[str, bool], str]:
+    """Return a sentence a coefficient, by its name and whether it differs from 0 at the 5 % level."""
+    unit = f"on the {fit.problem.link} scale" if fit.problem.ordinal else "points of the rating"
+    sentences = {}
     for row in fit.tidy().to_pylist():
         if row["effect"] == "fixed" and row["term"] != "(Intercept)":
             p, low, high = row["p_value"], row["conf_low"], row["conf_high"]
             known = None not in (p, low, high)
             rest = f" (95 % interval {low:.2f} to {high:.2f}), {_p(p)}" if known else ", without a test"
-            sentences.append(f"{row['term']}: {row['estimate']:.2f}{rest}.")
-    return sentences or ["There is no predictor in the model."]
+            differs = known and p < 0.05
+            sentences[row["term"], differs] = f"{row['term']}: {row['estimate']:+.2f} {unit}{rest}."
+    return sentences
+
+
+def _in_a_sentence(effects: dict[tuple[str, bool], str]) -> str:
+    if not effects:
+        return "There is no predictor in the model."
+    differ = [term for term, differs in effects if differs]
+    if len(effects) == 1:
+        (sentence,) = effects.values()
+        return f"{sentence[:-1]}: {'' if differ else 'not '}different from 0 at the 5 % level."
+    which = f": {', '.join(differ)}" if differ else ""
+    return f"{len(differ) or 'None'} of {len(effects)} coefficients differ from 0 at the 5 % level{which}."
 
 
 def _p(p: float) -> str:

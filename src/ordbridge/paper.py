@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ordbridge import __version__
+from ordbridge import __version__, citations
 from ordbridge.errors import InputError
 from ordbridge.report import cell, without_empty_columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
+    from ordbridge.papers.reproduction import Reproduction
     from ordbridge.power import Planned, Run
+    from ordbridge.reliability import Reliability
 
-__all__ = ["latex", "main_table", "markdown", "methods", "references"]
+__all__ = ["kind_of", "latex", "main_table", "markdown", "methods", "references"]
 
 NAMES = {
     "clm": "cumulative link model",
@@ -23,22 +25,7 @@ NAMES = {
     "lm": "linear model",
     "lmer": "linear mixed model",
 }
-ORDINAL = (
-    "Christensen, R. H. B. ordinal: Regression Models for Ordinal Data. R package{version}. "
-    "https://CRAN.R-project.org/package=ordinal"
-)
-LMERTEST = (
-    "Kuznetsova, A., Brockhoff, P. B. & Christensen, R. H. B. (2017). lmerTest Package: Tests in Linear Mixed Effects "
-    "Models. Journal of Statistical Software 82(13), 1–26{version}."
-)
-R = "R Core Team. R: A Language and Environment for Statistical Computing{version}. https://www.R-project.org/"
-MCCULLAGH = (
-    "McCullagh, P. (1980). Regression Models for Ordinal Data. Journal of the Royal Statistical Society B 42, 109–142."
-)
-CLOPPER = (
-    "Clopper, C. J. & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the "
-    "binomial. Biometrika 26, 404–413."
-)
+KINDS = "a fit, a power run, a plan, an analysis of reliability or a reproduction"
 
 
 def methods(result: Any) -> str:
@@ -47,7 +34,7 @@ def methods(result: Any) -> str:
     Parameters
     ----------
     result
-        A fit, a power run or a plan.
+        A fit, a power run, a plan, an analysis of reliability or a reproduction.
 
     Examples
     --------
@@ -56,35 +43,42 @@ def methods(result: Any) -> str:
     >>> methods(fit)[:53]
     'We fitted a linear model, y ~ x, to 4 ratings, with t'
     """
-    write: dict[str, Callable[[Any], str]] = {"fit": _methods_fit, "run": _methods_run, "plan": _methods_plan}
+    write: dict[str, Callable[[Any], str]] = {
+        "fit": _methods_fit,
+        "run": _methods_run,
+        "plan": _methods_plan,
+        "reliability": _methods_reliability,
+        "reproduction": _methods_reproduction,
+    }
     return write[kind_of(result)](result)
 
 
 def references(result: Any) -> list[str]:
     """Return the references that the methods paragraph needs, with the versions that were used."""
     kind = kind_of(result)
-    versions = _versions(result, kind)
     found = [f"ordbridge {__version__}."]
+    if kind == "reproduction":
+        return [result.reference, *found, *citations.of_software(result.versions)]
+    if kind == "reliability":
+        return [*found, citations.AMIDEI, *citations.of_coefficients(result.coefficients["coefficient"].to_pylist())]
     if {"clm", "clmm"} & _models(result, kind):
-        found.append(MCCULLAGH)
-    if "ordinal" in versions:
-        found.append(ORDINAL.format(version=f" version {versions['ordinal']}"))
-    if "lmerTest" in versions:
-        found.append(LMERTEST.format(version=f", version {versions['lmerTest']}"))
-    if "R" in versions:
-        found.append(R.format(version=f", version {versions['R']}"))
-    return found if kind == "fit" else [*found, CLOPPER]
+        found.append(citations.MCCULLAGH)
+    found += citations.of_software(_versions(result, kind))
+    return found if kind == "fit" else [*found, citations.CLOPPER]
 
 
 def kind_of(result: Any) -> str:
-    """Return ``"fit"``, ``"run"`` or ``"plan"``."""
+    """Return ``"fit"``, ``"run"``, ``"plan"``, ``"reliability"`` or ``"reproduction"``."""
     from ordbridge.models.fit import Fit
+    from ordbridge.papers.reproduction import Reproduction
     from ordbridge.power import Planned, Run
+    from ordbridge.reliability import Reliability
 
-    for kind, known in (("fit", Fit), ("run", Run), ("plan", Planned)):
-        if isinstance(result, known):
+    known = {"fit": Fit, "run": Run, "plan": Planned, "reliability": Reliability, "reproduction": Reproduction}
+    for kind, its_class in known.items():
+        if isinstance(result, its_class):
             return kind
-    raise InputError(f"there is no methods paragraph for a {type(result).__name__}; give a fit, a power run or a plan")
+    raise InputError(f"there is no report on something of type {type(result).__name__}; give {KINDS}")
 
 
 def main_table(result: Any) -> pa.Table:
@@ -97,6 +91,11 @@ def main_table(result: Any) -> pa.Table:
         table = result.power()
         kept = [name for name in table.column_names if name not in ("cell", "engine", "measure", "mc_error", "note")]
         return table.select(kept)
+    if kind == "reliability":
+        shown = ["criterion", "group", "coefficient", "estimate", "conf_low", "conf_high", "n_items", "n_raters"]
+        return _without_constants(result.coefficients.select(shown), ("criterion", "group"))
+    if kind == "reproduction":
+        return result.claims if result.claims.num_rows else next(iter(result.tables.values()), result.claims)
     designs = result.designs
     return designs.filter(designs["n"].to_numpy() > 0).drop_columns(["predicted"])
 
@@ -135,9 +134,12 @@ def latex(result: Any, caption: str = "", label: str = "") -> str:
     \end{tabular}
     """
     table, below = _table_and_text(result)
-    columns = "".join("r" if _numeric(table, i) else "l" for i in range(table.num_columns))
+    rows = _cells(table)
+    columns = "".join(
+        "r" if _numeric(table, i) else _text_column([row[i] for row in rows]) for i in range(table.num_columns)
+    )
     head = " & ".join(_escaped(name.replace("_", " ")) for name in table.column_names)
-    body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in _cells(table)]
+    body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
              r"\end{tabular}"]  # fmt: skip
     if caption or label:
@@ -166,6 +168,16 @@ def _numeric(table: pa.Table, column: int) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
+def _without_constants(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    """Return the table without those columns that say the same in every row."""
+    return table.drop_columns([name for name in names if len(set(table[name].to_pylist())) < 2])
+
+
+def _text_column(texts: list[str]) -> str:
+    """Return the kind of a LaTeX column: one that breaks lines where a cell is long."""
+    return r"p{0.25\linewidth}" if max(map(len, texts), default=0) > LONG else "l"
+
+
 def _latex_cell(text: str) -> str:
     try:
         float(text)
@@ -174,8 +186,13 @@ def _latex_cell(text: str) -> str:
     return f"${text}$" if text.startswith("-") else text
 
 
+LONG = 40  # characters in a cell that LaTeX may break
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
-           "|": r"\textbar{}", "×": r"$\times$", "−": "$-$", "–": "--"} | {c: rf"\{c}" for c in "_%&#${}"}  # fmt: skip
+           "|": r"\textbar{}", "×": r"$\times$", "−": "$-$", "–": "--", "…": r"\ldots{}", "≤": r"$\le$", "≥": r"$\ge$",
+           "±": r"$\pm$", "²": "$^2$", "Σ": r"$\Sigma$", "χ": r"$\chi$"}  # fmt: skip
+SPECIAL |= {c: rf"\{c}" for c in "_%&#${}"}
+SPECIAL |= dict(zip("αβγδκμρστ", map(r"${}$".format, (r"\alpha", r"\beta", r"\gamma", r"\delta", r"\kappa", r"\mu",
+                    r"\rho", r"\sigma", r"\tau")), strict=True))  # fmt: skip
 
 
 def _escaped(text: str) -> str:
@@ -266,3 +283,21 @@ def _methods_plan(plan: Planned) -> str:
         f"power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of the datasets was "
         f"spent. {plan.sentence}"
     )
+
+
+def _methods_reliability(result: Reliability) -> str:
+    from ordbridge.reliability.page import answer, counted
+
+    answers = {row["what"]: row["answer"] for row in result.checklist.to_pylist()}
+    names = list(dict.fromkeys(row["coefficient"] for row in result.coefficients.to_pylist()))
+    intervals = "" if answers["Intervals"] == "none" else f", with {answers['Intervals']}"
+    return (
+        f"{counted(result)}, at the {result.level} level of measurement. Their reliability was described by "
+        f"{', '.join(names[:-1])} and {names[-1]}{intervals}, with ordbridge {__version__}, and agreement and "
+        f"correlation were read together (Amidei et al. 2019). {answer(result)}"
+    )
+
+
+def _methods_reproduction(result: Reproduction) -> str:
+    software = _software(dict(result.versions), "ordinal") if result.versions else f"ordbridge {__version__}"
+    return f"We computed again, with {software}, what is claimed in {result.reference.rstrip('.')}. {result.answer}"

@@ -132,8 +132,9 @@ class Page:
         return self._add(f'<p class="warning">{escape(text)}</p>')
 
     def sentences(self, texts: Iterable[str]) -> Page:
-        """Add a list with one sentence an entry."""
-        return self._add("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
+        """Add a list with one sentence an entry; nothing if there is none."""
+        texts = list(texts)
+        return self._add("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>") if texts else self
 
     def table(self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None) -> Page:
         """Add a table; columns without any value are left out, ``names`` renames columns for reading."""

@@ -6,6 +6,8 @@ import argparse
 import warnings
 from typing import Any
 
+from ordbridge.cli import paper, show
+
 __all__ = ["add", "run"]
 
 _SHOWN = (
@@ -50,13 +52,12 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--draws", type=int, default=1000, help="resamples for the intervals (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the resamples (default: %(default)s)")
-    parser.add_argument("--html", metavar="FILE", help="write the whole report with pictures to this HTML file")
+    paper.add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Analyse the ratings, show the result, and write the report if wanted."""
-    from ordbridge.cli import show
     from ordbridge.errors import StatisticalWarning
     from ordbridge.reliability.analyse import analyse
 
@@ -75,15 +76,12 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
         )
     _show(result)
-    if args.html:
-        from ordbridge.reliability.page import report
-
-        show.line(f"Report: {report(result, args.html)}")
+    for path in paper.keep(result, args):
+        show.line(f"wrote {path}")
     return 0
 
 
 def _show(result: Any) -> None:
-    from ordbridge.cli import show
     from ordbridge.reliability.page import tables_to_read
     from ordbridge.reliability.reading import located
     from ordbridge.report import without_empty_columns

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import show
+from ordbridge.cli import paper, show
 
 if TYPE_CHECKING:
     from ordbridge.papers.reproduction import Reproduction
@@ -41,6 +41,7 @@ def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Name
     """Add one paper, with the folder that every paper writes to."""
     parser = papers.add_parser(name, help=text)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for tables, figures and report.html")
+    paper.add_options(parser)
     parser.set_defaults(run=lambda args: _run(args, reproduce))
     return parser
 
@@ -55,8 +56,10 @@ def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Rep
         show.table(result.claims, title="What the paper says, and what we find")
     for sentence in result.summary:
         show.line(f"- {sentence}")
-    written = result.write(args.out)
+    written = result.write(args.out, paper.command())
     show.line(f"wrote {len(written)} files; read {written[-1]}")
+    for path in paper.keep(result, args):
+        show.line(f"wrote {path}")
     return 0
 
 

@@ -55,6 +55,9 @@ items = (50, 100, 500)
 workers = (3, 10)
 simulations = 200
 
+PUBLISHED_SEED = 101
+"""Set before each cell's draw."""
+
 
 def _truth(
     item_slope: float, item_intercept: float, worker_slope: float, worker_intercept: float, sigma: float
@@ -165,7 +168,9 @@ def cells(
     yield from sorted(wanted, key=lambda cell: (cell.diff == 0, list(PARAMETERS).index(cell.setting), *cell[1:]))
 
 
-def fits(cell: Cell, first: int = 1, last: int = simulations, *, tested: bool = True) -> pa.Table:
+def fits(
+    cell: Cell, first: int = 1, last: int = simulations, *, tested: bool = True, seed: int = PUBLISHED_SEED
+) -> pa.Table:
     """Draw all replicates of a cell as published, and fit those from ``first`` to ``last``, through R.
 
     Parameters
@@ -177,11 +182,14 @@ def fits(cell: Cell, first: int = 1, last: int = simulations, *, tested: bool = 
     tested
         Whether to compute lmerTest's ``df`` and ``p_value`` as well, which takes longer than the fits; else they are
         NaN.
+    seed
+        Of the draw. Another one than the published shows how much the seed matters: see :data:`PUBLISHED_SEED`.
 
     Returns
     -------
     pyarrow.Table
-        ``replicate, estimate, std_error, statistic`` and lmerTest's ``df`` and ``p_value`` (Satterthwaite) of ``diff``.
+        ``replicate, estimate, std_error, statistic`` and lmerTest's ``df`` and ``p_value`` (Satterthwaite) of ``diff``;
+        the versions of R and lmerTest are in the metadata of its schema.
     """
     from ordbridge import bridge
 
@@ -198,11 +206,14 @@ def fits(cell: Cell, first: int = 1, last: int = simulations, *, tested: bool = 
         "from": first,
         "to": last,
         "tested": tested,
+        "seed": seed,
     }
     answer = bridge.call("card_fits", arguments)
     if answer.status != "ok":
         raise FitError(f"R could not run {cell} (stage {answer.stage}): {answer.error}")
-    return pa.table({"replicate": list(range(first, last + 1)), **answer.value})
+    columns = {"replicate": list(range(first, last + 1)), **answer.value}
+    versions = {name: columns.pop(name)[0] for name in ("R", "lmerTest")}
+    return pa.table(columns).replace_schema_metadata(versions)
 
 
 def reproduce(
@@ -254,7 +265,11 @@ def reproduce(
             _figure(table),
         ),
     ]
-    return Reproduction(title, REFERENCE, _summary(table), claims_table(_judged(table)), tuple(parts))
+    said = next(iter(found.values())).schema.metadata or {}
+    versions = {name.decode(): value.decode() for name, value in said.items()}
+    return Reproduction(
+        title, REFERENCE, _summary(table), claims_table(_judged(table)), tuple(parts), versions=versions
+    )
 
 
 def _run(

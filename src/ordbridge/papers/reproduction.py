@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ __all__ = ["HOLDS", "NOT_AT_HAND", "Claim", "Part", "Reproduction", "as_printed"
 
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
 NOT_AT_HAND = "not at hand"
+_COUNTED = {HOLDS: "hold", CORRECTED: "come out corrected", FAILS: "do not hold", UNDECIDED: "stay undecided"}
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("claim", "where", "paper", "ours", "verdict", "reason")])
 
 
@@ -68,6 +70,8 @@ class Reproduction:
         One row a claim: the paper's number, ours, a verdict and the reason.
     parts
         Tables and figures in the order of the report.
+    versions
+        Of R and the packages that fitted, by name (``"R"``, ``"ordinal"``, ``"lmerTest"``); empty where R was not used.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Reproduction:
     claims: pa.Table
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -94,13 +99,24 @@ class Reproduction:
         """The figures by name."""
         return {part.name: part.content for part in self.parts if not isinstance(part.content, pa.Table)}
 
+    @property
+    def answer(self) -> str:
+        """What came out, in a sentence: how many claims have which verdict."""
+        counts = Counter(self.claims["verdict"].to_pylist())
+        if not counts:
+            return "No claim of the paper was judged; the tables below say what was computed."
+        words = ", ".join(f"{number} {_COUNTED.get(verdict, verdict)}" for verdict, number in counts.most_common())
+        return f"Of {self.claims.num_rows} claims of the paper: {words}."
+
     def page(self) -> Page:
-        """Return everything as one page."""
-        page = Page(self.title).sentence(self.reference)
+        """Return question, answer, claims, tables and figures as a page; :mod:`ordbridge.pages` adds the rest."""
+        page = Page(self.title)
         for warning in self.warnings:
             page.warning(warning)
+        page.heading("Question").sentence("Does what this paper says come out again?").sentence(self.reference)
+        page.heading("Answer").sentence(self.answer)
         if self.summary:
-            page.heading("What came out").sentences(self.summary)
+            page.sentences(self.summary)
         if self.claims.num_rows:
             page.heading("What the paper says, and what we find").table(self.claims)
         for part in self.parts:
@@ -111,10 +127,24 @@ class Reproduction:
                 page.table(part.content)
             else:
                 page.picture(part.content, part.caption)
+        open_ = [row for row in self.claims.to_pylist() if row["verdict"] in (UNDECIDED, NOT_AT_HAND)]
+        page.heading("Diagnostics and failures")
+        page.sentence(f"{len(open_)} of {self.claims.num_rows} claims could not be judged.")
+        page.sentences(f"{row['claim']}: {row['reason'] or row['verdict']}" for row in open_)
         return page
 
-    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write tables as Parquet and CSV, figures as PNG, and ``report.html``; return the files."""
+    def write(self, folder: str | os.PathLike[str], repeat: str = "") -> list[Path]:
+        """Write tables as Parquet and CSV, figures as PNG, and ``report.html``; return the files.
+
+        Parameters
+        ----------
+        folder
+            Where to; it is made if it is not there.
+        repeat
+            The command that made the result, for the report.
+        """
+        from ordbridge.pages import write_report
+
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"cannot write to {folder}: it is a file; name a folder")
@@ -125,7 +155,7 @@ class Reproduction:
         for name, picture in self.figures.items():
             picture.savefig(folder / f"{name}.png", dpi=150)
             written.append(folder / f"{name}.png")
-        return [*written, self.page().write(folder / "report.html")]
+        return [*written, write_report(self, folder / "report.html", repeat)]
 
 
 def claims_table(rows: Sequence[dict[str, str]]) -> pa.Table:

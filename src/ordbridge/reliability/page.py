@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ordbridge.reliability.analyse import Reliability
 from ordbridge.reliability.reading import ALL_RATINGS, located, where
 from ordbridge.report import Page
 
-__all__ = ["report", "tables_to_read"]
+__all__ = ["answer", "build", "counted", "report", "tables_to_read"]
 
 MOST_PANELS = 24
 MOST_PAIRS = 300
@@ -37,8 +38,17 @@ _NAMES = {
 }
 
 
-def report(result: Reliability, path: str | os.PathLike[str], title: str = "Reliability of the ratings") -> Path:
+def report(result: Reliability, path: str | os.PathLike[str], repeat: str = "") -> Path:
     """Write all that :func:`ordbridge.reliability.analyse` found to one self-contained HTML file.
+
+    Parameters
+    ----------
+    result
+        What was found.
+    path
+        The file, ``.html``.
+    repeat
+        The command that made the result.
 
     Examples
     --------
@@ -50,11 +60,20 @@ def report(result: Reliability, path: str | os.PathLike[str], title: str = "Reli
     ...     report(analyse(ratings, draws=0), f"{folder}/report.html").stat().st_size > 10_000
     True
     """
-    page = Page(title)
+    from ordbridge.pages import write_report
+
+    return write_report(result, path, repeat)
+
+
+def build(result: Reliability) -> Page:
+    """Return question, answer, tables and pictures as a page; :mod:`ordbridge.pages` adds the rest."""
+    page = Page("Reliability of the ratings")
     for row in result.warnings.to_pylist():
         page.warning(located(row, row["message"]))
-    page.heading("Agreement and correlation, read together")
-    page.sentences(located(row, row["reading"]) for row in result.readings.to_pylist())
+    page.heading("Question").sentence(f"Can these raters be trusted? {counted(result)}.")
+    page.heading("Answer").sentence(answer(result))
+    if result.readings.num_rows > 1:
+        page.sentences(located(row, row["reading"]) for row in result.readings.to_pylist())
     page.heading("Coefficients")
     intervals = next(row["answer"] for row in result.checklist.to_pylist() if row["what"] == "Intervals")
     page.sentence(f"Intervals: {intervals}. Interpretations are conventions; the scales are given below.")
@@ -64,7 +83,38 @@ def report(result: Reliability, path: str | os.PathLike[str], title: str = "Reli
         _pictures(page, result, criterion, ratings)
     _raters(page, result)
     _what_papers_forget(page, result)
-    return page.write(path)
+    return page
+
+
+def answer(result: Reliability) -> str:
+    """Return the joint reading of agreement and correlation; of several, how many say what.
+
+    Examples
+    --------
+    >>> from ordbridge.reliability import analyse
+    >>> ratings = {"item": [*range(40)] * 2, "participant": ["a"] * 40 + ["b"] * 40,
+    ...            "rating": [i % 4 + 1 for i in range(40)] * 2}
+    >>> answer(analyse(ratings, draws=0))[:35]
+    'High agreement and high correlation'
+    """
+    rows = result.readings.to_pylist()
+    if not rows:
+        return "There are too few ratings of the same items to say how far the raters agree."
+    if len(rows) == 1:
+        return located(rows[0], rows[0]["reading"])
+    verdicts = Counter(row["reading"].partition(":")[0].partition(" (")[0] for row in rows)
+    words = "; ".join(f"{verdict[0].lower()}{verdict[1:]} in {number}" for verdict, number in verdicts.most_common())
+    return f"Of {len(rows)} readings (criteria and groups of raters): {words}."
+
+
+def counted(result: Reliability) -> str:
+    """Say how many ratings there are, and of what."""
+    rated = sum(r.codes.size - r.n_missing for r in result.ratings.values())
+    items, raters = (
+        len({str(name) for r in result.ratings.values() for name in getattr(r, side)}) for side in ("items", "raters")
+    )
+    criteria = f" on {len(result.ratings)} criteria" if len(result.ratings) > 1 else ""
+    return f"{raters} raters gave {rated} ratings of {items} items{criteria}"
 
 
 def tables_to_read(result: Reliability) -> Iterator[tuple[str, pa.Table]]:
@@ -110,7 +160,7 @@ def _pictures(page: Page, result: Reliability, criterion: str, ratings: Any) -> 
 
 
 def _raters(page: Page, result: Reliability) -> None:
-    page.heading("Raters")
+    page.heading("Diagnostics: single raters")
     flagged = [row for row in result.raters.to_pylist() if row["flagged"]]
     page.sentence(f"{len(flagged)} raters stand apart." if flagged else "No rater stands apart.")
     page.sentences(located(row | {"group": None}, f"{row['rater']}: {row['reason']}") for row in flagged)
