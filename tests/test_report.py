@@ -108,3 +108,14 @@ def test_the_file_is_whole_and_named_html(tmp_path):
 
 def test_the_same_content_gives_the_same_file():
     assert full_page() == full_page()
+
+
+def test_a_closed_table_shows_its_caption_and_long_text_has_room():
+    table = pa.table({"short": ["a"], "long": ["x" * 41], "number": [1]})
+    html = Page("t").table(table, "many <rows>", closed=True).html()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert "<details><summary>many &lt;rows&gt;</summary>" in html
+    assert '<td class="w">xxx' in html and '<td class="t">a' in html
+    assert "<details>" not in Page("t").table(table, "many").html()

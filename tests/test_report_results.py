@@ -265,3 +265,9 @@ def test_reports_in_a_browser_wide_and_narrow(results, kind, tmp_path):
 
 def test_the_file_is_written_whole(results, tmp_path):
     assert write_report(results["fit"], tmp_path / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
+
+
+def test_what_is_the_same_in_every_row_is_said_once(results):
+    html = page(results["run"]).html()
+    assert "In all rows: ratings per text 2, engine fast, term systemB" in html
+    assert "<th>engine" not in html

@@ -144,13 +144,14 @@ def _run(run: Run) -> Page:
     made.heading("Answer").sentence(_range(table))
     if "effect" in table.column_names:
         made.picture(plots.power_curves(run), "Power over the effect, with exact 95 % intervals")
-    made.heading("Power").table(_flat(table.drop_columns(["cell"])))
+    said, shown = _apart(_flat(table.drop_columns(["cell"])))
+    made.heading("Power").sentence(said).table(shown)
     made.heading("Diagnostics and failures")
     if failures.num_rows:
         made.warning(f"{sum(failures['n'].to_pylist())} fits failed; they count as not significant.").table(failures)
     else:
         made.sentence("No fit failed.")
-    made.table(run.bias().drop_columns(["cell"]), "Estimates against the truth")
+    made.table(_apart(run.bias().drop_columns(["cell"]))[1], "Estimates against the truth")
     if run.manifest["audit"]:
         audit = run.audit()
         made.heading("Audit against R", 3).sentence(f"{audit}.").table(audit.summary)
@@ -168,8 +169,8 @@ def _range(table: Any) -> str:
     )
 
 
-READ = ["items", "ratings_per_text", "participants", "ratings", "cost", "effect", "power", "conf_low", "conf_high",
-        "verdict", "recommended", "n", "n_failed"]  # fmt: skip
+READ = ["items", "ratings_per_text", "power", "conf_low", "conf_high", "verdict", "recommended", "participants",
+        "ratings", "cost", "effect", "n", "n_failed"]  # fmt: skip
 
 
 def _plan(plan: Planned) -> Page:
@@ -187,7 +188,8 @@ def _plan(plan: Planned) -> Page:
     made.heading("Question").sentence(question)
     made.heading("Answer").sentence(plan.sentence)
     made.picture(plots.plan_contours(plan), "Power: the curve through all simulations, and the designs simulated")
-    made.heading("Designs").table(plan.designs.filter(plan.designs["n"].to_numpy() > 0).select(READ), "Simulated")
+    said, shown = _apart(plan.designs.filter(plan.designs["n"].to_numpy() > 0).select(READ))
+    made.heading("Designs").sentence(said).table(shown, "Simulated")
     if plan.pairs is not None:
         made.table(plan.pairs, "Pairs under the recommended design, after Holm's correction")
     if plan.uncertainty is not None:
@@ -195,11 +197,21 @@ def _plan(plan: Planned) -> Page:
     rest = plan.designs.filter(plan.designs["n"].to_numpy() == 0)
     if rest.num_rows and plan.question == "designs":
         columns = ["items", "ratings_per_text", "participants", "ratings", "cost", "predicted"]
-        made.table(rest.select(columns), "Not simulated: what the curve predicts")
+        made.table(rest.select(columns), "Not simulated: what the curve predicts", closed=True)
     made.heading("What was assumed").verbatim("\n".join(f"{name}: {value}" for name, value in asked["truth"].items()))
     failed = sum(plan.designs["n_failed"].to_pylist())
     made.heading("Diagnostics and failures").sentence(f"{failed} of {asked['datasets']} fits failed.")
     return made
+
+
+def _apart(table: pa.Table) -> tuple[str, pa.Table]:
+    """Return a sentence about the columns that say the same in every row, and the table without them."""
+    same = {}
+    if table.num_rows > 1:
+        values = {name: table[name].to_pylist() for name in table.column_names}
+        same = {name: column[0] for name, column in values.items() if all(v == column[0] for v in column)}
+    words = [f"{name.replace('_', ' ')} {cell(v, name)}" for name, v in same.items() if v not in (None, "")]
+    return (f"In all rows: {', '.join(words)}." if words else ""), table.drop_columns(list(same))
 
 
 def _flat(table: pa.Table) -> pa.Table:

@@ -31,19 +31,21 @@ p, li { max-width: 44rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0 1.2rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #d8dde2; }
-th { border-bottom: 2px solid #1f2328; white-space: nowrap; } td.n, th.n { text-align: right;
-  font-variant-numeric: tabular-nums; white-space: nowrap; } td.t { min-width: 4.5rem; }
+th { border-bottom: 2px solid #1f2328; vertical-align: bottom; line-height: 1.25; } td.n, th.n { text-align: right; }
+td.n { font-variant-numeric: tabular-nums; white-space: nowrap; } td.t { min-width: 4.5rem; } td.w { min-width: 15rem; }
+summary { cursor: pointer; font-weight: 600; margin: .6rem 0; }
 .warning { border-left: .3rem solid #c77700; background: #fff6e6; padding: .5rem .8rem; margin: .5rem 0; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { font-size: .88rem; color: #57606a; }
 .line { display: block; border-bottom: 1px solid #1f2328; height: 2rem; max-width: 44rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f8fa; padding: .6rem .8rem; font-size: .88rem; }
-th button, .copy { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th button, .copy { font: inherit; color: inherit; text-align: inherit; background: none; border: 0; padding: 0;
+  cursor: pointer; }
 th button::after { content: " ↕"; color: #9aa4ad; }
 th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
 th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
 .copy { font-size: .8rem; text-decoration: underline; }
-button:focus-visible, .scroll:focus-visible { outline: 2px solid #0550ae; }
+button:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid #0550ae; }
 footer { margin-top: 3rem; font-size: .8rem; color: #57606a; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 8pt; }
   .copy { display: none; } th button::after { content: "" !important; }
@@ -124,8 +126,8 @@ class Page:
         return self._add(f"<h{level}>{escape(text)}</h{level}>")
 
     def sentence(self, text: str) -> Page:
-        """Add a paragraph."""
-        return self._add(f"<p>{escape(text)}</p>")
+        """Add a paragraph; nothing if there is no text."""
+        return self._add(f"<p>{escape(text)}</p>") if text else self
 
     def warning(self, text: str) -> Page:
         """Add a paragraph that stands out."""
@@ -136,10 +138,15 @@ class Page:
         texts = list(texts)
         return self._add("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>") if texts else self
 
-    def table(self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None) -> Page:
-        """Add a table; columns without any value are left out, ``names`` renames columns for reading."""
+    def table(
+        self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None, closed: bool = False
+    ) -> Page:
+        """Add a table; columns without any value are left out, ``names`` renames columns for reading.
+
+        A table that is ``closed`` shows its caption only, until it is opened.
+        """
         table = without_empty_columns(table)
-        classes = {name: _class_of(table.schema.field(name).type) for name in table.column_names}
+        classes = {name: _class_of(table[name]) for name in table.column_names}
         shown = names or {}
         head = "".join(f"<th{classes[name]}>{escape(shown.get(name, name.replace('_', ' ')))}</th>" for name in classes)
         body = "".join(
@@ -148,13 +155,14 @@ class Page:
             + "</tr>"
             for row in table.to_pylist()
         )
-        title = f"<caption>{escape(caption)}</caption>" if caption else ""
+        title = f"<caption>{escape(caption)}</caption>" if caption and not closed else ""
         self._n_tables += 1
         # A region that can be focused can be scrolled by keyboard.
         region = (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table", quote=True)}">'
         )
-        return self._add(f"{region}<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+        whole = f"{region}<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        return self._add(f"<details><summary>{escape(caption)}</summary>{whole}</details>" if closed else whole)
 
     def picture(self, figure: Figure, caption: str) -> Page:
         """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it."""
@@ -242,10 +250,13 @@ def _raw(value: Any) -> str:
     return f' data-v="{value!r}"' if number else ""
 
 
-def _class_of(kind: pa.DataType) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+def _class_of(column: pa.ChunkedArray) -> str:
+    """Return how a column is set: numbers to the right, text with room, long text with more."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return ' class="n"'
-    return ' class="t"' if pa.types.is_string(kind) else ""
+    if not pa.types.is_string(column.type):
+        return ""
+    return ' class="w"' if max((len(text) for text in column.to_pylist() if text), default=0) > 40 else ' class="t"'
 
 
 def _inline_svg(figure: Figure, prefix: str, label: str) -> str:
