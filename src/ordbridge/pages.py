@@ -144,7 +144,8 @@ def _run(run: Run) -> Page:
     made.heading("Answer").sentence(_range(table))
     if "effect" in table.column_names:
         made.picture(plots.power_curves(run), "Power over the effect, with exact 95 % intervals")
-    said, shown = _apart(_flat(table.drop_columns(["cell"])))
+    hidden = ["cell"] if any(table["n_failed"].to_pylist()) else ["cell", "power_if_failures_significant"]
+    said, shown = _apart(_flat(table.drop_columns(hidden)))
     made.heading("Power").sentence(said).table(shown)
     made.heading("Diagnostics and failures")
     if failures.num_rows:

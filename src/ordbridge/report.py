@@ -41,9 +41,9 @@ figcaption { font-size: .88rem; color: #57606a; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f8fa; padding: .6rem .8rem; font-size: .88rem; }
 th button, .copy { font: inherit; color: inherit; text-align: inherit; background: none; border: 0; padding: 0;
   cursor: pointer; }
-th button::after { content: " ↕"; color: #9aa4ad; }
-th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
-th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
+th button::after { content: "\u00a0↕"; color: #9aa4ad; }
+th[aria-sort=ascending] button::after { content: "\u00a0↑"; color: inherit; }
+th[aria-sort=descending] button::after { content: "\u00a0↓"; color: inherit; }
 .copy { font-size: .8rem; text-decoration: underline; }
 button:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid #0550ae; }
 footer { margin-top: 3rem; font-size: .8rem; color: #57606a; }
