@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import paper, show
+from ordbridge.cli import paper, show, talk
 
 if TYPE_CHECKING:
     from ordbridge.papers.reproduction import Reproduction
@@ -19,6 +18,7 @@ def add(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser("reproduce", help="rerun what a paper claims, and say what comes out")
     papers = parser.add_subparsers(dest="paper", metavar="PAPER", required=True)
+    _howcroft_options(_paper(papers, "howcroft2021", "power of ordinal and linear models of ratings", _howcroft))
     _paper(papers, "gladkoff2023", "intervals from one, two or a few scores", _gladkoff)
     parser = _paper(papers, "card2020", "the table of 48 powers, number for number, through R", _card)
     parser.add_argument("--setting", nargs="+", choices=("low", "high"), help="default: both")
@@ -37,6 +37,24 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: 1")
 
 
+def _howcroft_options(parser: Any) -> None:
+    parser.add_argument("--variant", nargs="+", choices=("corrected", "published"), default=["corrected"])
+    parser.add_argument("--figure", choices=("2", "3", "all"), default="all", help="default: all")
+    parser.add_argument(
+        "--sims", type=int, default=100, metavar="N", help="datasets a cell; default: 100, as published"
+    )
+    parser.add_argument("--questions", type=int, metavar="N", help="datasets a deciding cell; default: SIMS, 0: none")
+    parser.add_argument("--both-signs", action="store_true", help="negative effects as well")
+    parser.add_argument("--engine", choices=("ordinal", "fast"), default="ordinal", help="default: ordinal, which is R")
+    parser.add_argument("--audit", type=float, default=0.0, metavar="SHARE", help="share of datasets that also go to R")
+    parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="worker processes, -1 for all cores; default: 1"
+    )
+    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and go on from there; default: DIR/fits")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
 def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Namespace], Reproduction]) -> Any:
     """Add one paper, with the folder that every paper writes to."""
     parser = papers.add_parser(name, help=text)
@@ -48,7 +66,14 @@ def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Name
 
 def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Reproduction]) -> int:
     """Reproduce, show the verdicts, write everything."""
-    result = reproduce(args)
+    try:
+        with talk.plainly():
+            result = reproduce(args)
+    except KeyboardInterrupt:
+        if "store" not in args:
+            raise
+        talk.stopped(_store(args))
+        return 130
     show.line(result.reference)
     for warning in result.warnings:
         show.line(f"warning: {warning}")
@@ -61,6 +86,30 @@ def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Rep
     for path in paper.keep(result, args):
         show.line(f"wrote {path}")
     return 0
+
+
+def _store(args: argparse.Namespace) -> str:
+    return args.store or f"{args.out}/fits"
+
+
+def _howcroft(args: argparse.Namespace) -> Reproduction:
+    from ordbridge.papers import howcroft2021
+
+    with talk.progress(args.quiet) as progress:
+        return howcroft2021.reproduce(
+            args.variant,
+            args.figure,
+            sims=args.sims,
+            questions=args.questions,
+            both_signs=args.both_signs,
+            engine=args.engine,
+            audit=args.audit,
+            seed=args.seed,
+            jobs=args.jobs,
+            store=_store(args),
+            progress=progress,
+            tell=None if args.quiet else talk.tell,
+        )
 
 
 def _gladkoff(args: argparse.Namespace) -> Reproduction:
@@ -82,15 +131,11 @@ def _card(args: argparse.Namespace) -> Reproduction:
     )
     return card2020.reproduce(
         chosen,
-        store=args.store or f"{args.out}/fits",
+        store=_store(args),
         jobs=args.jobs,
         false_positives=not args.no_false_positives,
-        progress=_tell,
+        progress=talk.tell,
     )
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def _amidei(args: argparse.Namespace) -> Reproduction:

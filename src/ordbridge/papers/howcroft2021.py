@@ -1,28 +1,41 @@
-"""Howcroft & Rieser (2021): the settings of their simulation.
+"""Howcroft & Rieser (2021): the settings of their simulation, their claims, and the simulation run again.
 
 "What happens if you treat ordinal ratings as interval data? Human evaluations in NLP are even more under-powered than
-you think", EMNLP 2021, with the numbers of the published code where the text says otherwise.
+you think", EMNLP 2021, with the numbers of the published code where the text says otherwise. How the claims are judged
+is in :mod:`ordbridge.papers.howcroft_evidence`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import product
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ordbridge.errors import InputError
 from ordbridge.papers.past_studies import settings_from
+from ordbridge.papers.reproduction import Claim, Reproduction
 from ordbridge.papers.settings import Settings
 from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.draw import Seed, stream
 
+if TYPE_CHECKING:
+    from ordbridge.power import Grid, Progress, Run
+
 __all__ = [
     "Cell",
     "cells",
+    "claims",
     "effects",
+    "figures",
     "items",
     "ratings",
+    "reproduce",
     "settings",
     "settings_from",
     "simulations",
@@ -107,3 +120,192 @@ def thresholds(replicates: int, seed: Seed) -> np.ndarray:
     """
     random = stream(seed)
     return np.array([threshold_distribution.draw(random) for _ in range(replicates)])
+
+
+REFERENCE = (
+    "Howcroft, D. M. & Rieser, V. (2021). What happens if you treat ordinal ratings as interval data? Human "
+    "evaluations in NLP are even more under-powered than you think. EMNLP 2021, 8932-8939."
+)
+
+figures = {"2": ("low", "representative", "high"), "3": tuple(settings), "all": tuple(settings)}
+"""The settings of each figure."""
+
+models = ("lm", "clm", "lmer", "clmm")
+
+DECIDING_SIZES = ((100, 3), (50, 10))
+"""Items and ratings where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
+DECIDING_EFFECTS = (-0.31, 0.0, 0.31)
+
+centred_thresholds = ThresholdDistribution(
+    lowest=(-2 * MEAN_THRESHOLD_DISTANCE, 0.19), distance=(MEAN_THRESHOLD_DISTANCE, 0.18), categories=6
+)
+"""The published distances, moved so that on average the middle threshold is 0, the mean of the first system."""
+
+claims = {
+    "never lower": Claim(
+        "the ordinal model's power is at least the linear model's in every cell", "≥ 0", "Figures 2, 3"
+    ),
+    "half the items": Claim(
+        "the ordinal model with 50 items is about as powerful as the linear with 100", "0", "Figure 2"
+    ),
+    "80 percent": Claim(
+        "100 items, 3 ratings, effect 0.46: 80 % power needs the ordinal model", "lmer < .8", "Figure 2"
+    ),
+    "80 percent, low": Claim("… except in the low-variance setting", "lmer ≥ .8", "Figure 2"),
+    "extra-low": Claim("the difference nearly vanishes at extra-low variance", "≈ 0", "Figure 3"),
+    "extra-high": Claim("the difference is largest at extra-high variance", "largest", "Figure 3"),
+    "size of lmer": Claim("the linear mixed model keeps 5 % at latent effect 0", "–", "left open"),
+    "size of clmm": Claim("the ordinal mixed model keeps 5 % at latent effect 0", "–", "left open"),
+    "negative": Claim(
+        "the ordinal model's power is at least the linear model's for negative effects too", "–", "left open"
+    ),
+    "centred slopes": Claim("with centred slopes the ordinal model keeps half of its advantage", "–", "left open"),
+    "centred thresholds": Claim(
+        "with centred thresholds the ordinal model keeps half of its advantage", "–", "left open"
+    ),
+    "misplaced": Claim(
+        "the misplaced participant effects change the powers by less than .05 on average", "–", "left open"
+    ),
+}
+"""What the paper says, and what it leaves open."""
+
+
+def reproduce(
+    variants: Sequence[str] = ("corrected",),
+    figure: str = "all",
+    *,
+    sims: int = simulations,
+    questions: int | None = None,
+    both_signs: bool = False,
+    engine: str = "ordinal",
+    audit: float = 0.0,
+    seed: int = 42,
+    jobs: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    tell: Callable[[str], object] | None = None,
+) -> Reproduction:
+    """Run the published simulation again, with effect 0, and judge what the paper claims and what it leaves open.
+
+    Parameters
+    ----------
+    variants
+        ``"corrected"``, ``"published"`` (the misplaced participant effects of the published code), or both.
+    figure
+        ``"2"``: three settings; ``"3"`` or ``"all"``: five.
+    sims
+        Datasets a cell; published: 100.
+    questions
+        Datasets a cell in the cells that decide the open questions; default: ``sims``, 0 leaves them out.
+    both_signs
+        Whether to run the negative effects −0.155 … −0.62 as well.
+    engine, audit, seed, jobs
+        As for :func:`ordbridge.power.run`. Through R the grid takes days; how long is said first.
+    store
+        Folder where every fit is kept; the same call goes on where it stopped, and a larger one adds to it.
+    progress, tell
+        Called with the progress of each run, and with lines of text.
+
+    Notes
+    -----
+    The published code draws thresholds once a replicate for all cells, here every dataset has its own: cells are
+    independent, and each has the same distribution as published.
+
+    Examples
+    --------
+    >>> result = reproduce(figure="2", sims=1, questions=0, engine="fast")  # doctest: +SKIP
+    """
+    from ordbridge.papers import howcroft_evidence
+
+    _check(variants, figure, sims, questions)
+    grids = {**_main(variants, figures[figure], both_signs), **(_questions() if questions != 0 else {})}
+    datasets = {name: (sims if questions is None else questions) if name in _questions() else sims for name in grids}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()) if store is None else store)
+        if engine == "ordinal" and tell is not None:
+            tell(_how_long(grids, datasets, seed, jobs, folder))
+        runs = {}
+        for number, (name, grid) in enumerate(grids.items(), 1):
+            if tell is not None:
+                tell(f"run {number} of {len(grids)}: {name}, {len(grid.cells)} cells × {datasets[name]} datasets")
+            options = {"seed": seed, "engine": engine, "audit": audit, "jobs": jobs, "progress": progress}
+            runs[name] = _run(name, grid, datasets[name], folder / name, options)
+        return howcroft_evidence.reproduction(runs, variants, figure)
+
+
+def _check(variants: Sequence[str], figure: str, sims: int, questions: int | None) -> None:
+    if isinstance(variants, str) or not variants or not {*variants} <= {"corrected", "published"}:
+        raise InputError(f"variants={variants!r} must be a list of 'corrected', 'published' or both")
+    if figure not in figures:
+        raise InputError(f"there is no figure {figure!r} to run; choose one of: {', '.join(figures)}")
+    for name, value in (("sims", sims), ("questions", questions)):
+        if value is not None and (not isinstance(value, int) or value < (name == "sims")):
+            raise InputError(f"{name}={value!r} must be a whole number from {int(name == 'sims')} on")
+
+
+def _run(name: str, grid: Grid, sims: int, folder: Path, options: Mapping) -> Run:
+    from ordbridge import power
+
+    fitted = ("lmer", "clmm") if name in _questions() else models
+    return power.run(grid, fitted, sims, store=folder, **options)
+
+
+def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> dict[str, Grid]:
+    """Return the published grid with effect 0, a run a variant and setting, so that more of them can be added later."""
+    from ordbridge.power import Grid
+
+    negative = tuple(-effect for effect in reversed(effects))
+    signs = {"": (0.0, *effects), **({"-negative": negative} if both_signs else {})}
+    return {
+        f"{variant}-{name}{sign}": Grid(preset="howcroft2021", variance=name, effect=values, variant=variant)
+        for variant, name, (sign, values) in product(variants, names, signs.items())
+    }
+
+
+def _questions() -> dict[str, Grid]:
+    """Return the deciding cells: both codings of the slopes, thresholds as published and centred."""
+    from ordbridge.power import Grid
+
+    return {
+        f"questions-{place}-{size[0]}x{size[1]}": Grid(
+            truth=truths,
+            design="howcroft2021",
+            items=size[0],
+            ratings_per_text=size[1],
+            effect=DECIDING_EFFECTS,
+            slope_coding=("treatment", "centred"),
+        )
+        for (place, truths), size in product(_placed().items(), DECIDING_SIZES)
+    }
+
+
+def _placed() -> dict[str, dict[str, Truth]]:
+    chosen = {name: settings[name] for name in figures["2"]}
+    moved = {f"{n}, centred thresholds": t.shift(threshold_distribution=centred_thresholds) for n, t in chosen.items()}
+    return {"published-thresholds": chosen, "centred-thresholds": moved}
+
+
+def _how_long(grids: Mapping[str, Grid], datasets: Mapping[str, int], seed: int, jobs: int, folder: Path) -> str:
+    """Say how long everything takes through R, from one dataset of each of three sizes: a power of the ratings."""
+    from ordbridge import power
+    from ordbridge.power.progress import duration
+
+    sample = {}
+    for n_items, n_ratings in ((50, 3), (100, 3), (50, 10)):
+        grid = power.Grid(
+            preset="howcroft2021", variance="representative", items=n_items, ratings_per_text=n_ratings, effect=0.31
+        )
+        place = folder / f"timing-{n_items}x{n_ratings}"
+        fits = power.run(grid, models, 1, seed, engine="ordinal", jobs=1, store=place).fits
+        sample[grid.cells[0].design.num_rows] = sum(fits["seconds"].to_pylist())
+    slope, level = np.polyfit(np.log(list(sample)), np.log(list(sample.values())), 1)
+    seconds = sum(
+        datasets[name] * np.exp(level + slope * np.log(cell.design.num_rows))
+        for name, grid in grids.items()
+        for cell in grid.cells
+    )
+    workers = jobs if jobs > 0 else os.cpu_count() or 1
+    return (
+        f"through R, {sum(datasets[n] * len(g.cells) for n, g in grids.items())} datasets will take about "
+        f"{duration(seconds / workers)} from the beginning with {workers} worker processes (timed on three datasets)"
+    )

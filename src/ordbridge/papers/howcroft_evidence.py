@@ -1,0 +1,327 @@
+"""From the runs of Howcroft & Rieser's simulation to tables, figures and a verdict on every claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordbridge import design, plots, simulate
+from ordbridge.papers import howcroft2021 as paper
+from ordbridge.papers import power_verdicts as judge
+from ordbridge.papers.power_verdicts import Row, Verdict, Weighted
+from ordbridge.papers.reproduction import UNDECIDED, Part, Reproduction, claims_table
+from ordbridge.power import Run
+from ordbridge.power.result import audit_runs, true_value
+
+__all__ = ["reproduction"]
+
+TARGET = 0.8
+
+
+def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) -> Reproduction:
+    """Return everything that the runs say.
+
+    Parameters
+    ----------
+    runs
+        The runs by name, as :func:`ordbridge.papers.howcroft2021.reproduce` makes them.
+    variants, figure
+        As there.
+    """
+    main = {variant: [run for name, run in runs.items() if name.startswith(f"{variant}-")] for variant in variants}
+    evidence = {variant: Evidence(main[variant]) for variant in variants}
+    questions = question_table([run for name, run in runs.items() if name.startswith("questions-")])
+    claims = [row for variant in variants for row in _published_claims(evidence[variant], variant)]
+    claims += [*_open_claims(questions), _misplaced(evidence)]
+    parts = [Part("figure1", "Figure 1 from simulated ratings: counts, and the two views of them", _figure1())]
+    for variant in variants:
+        parts += _figures(main[variant], variant, figure)
+        parts += [
+            Part(f"power_{variant}", f"Power, {variant} simulator", evidence[variant].power),
+            Part(
+                f"differences_{variant}",
+                f"Power of clmm less power of lmer on the same datasets, {variant} simulator",
+                evidence[variant].compared,
+            ),
+        ]
+    parts.append(Part("linear_null", "What the linear model tests", linear_null(), NULL_WORDS))
+    if questions.num_rows:
+        parts.append(Part("questions", "The cells that decide the open questions", questions, QUESTION_WORDS))
+    parts += _diagnostics([*runs.values()])
+    summary = tuple(_summary(evidence, questions))
+    title = "Ordinal and linear models of ratings: the published power simulation, run again"
+    return Reproduction(title, paper.REFERENCE, summary, claims_table(claims), tuple(parts))
+
+
+class Evidence:
+    """The tables of all settings of one variant."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+
+    @cached_property
+    def power(self) -> pa.Table:
+        """Rows of :meth:`ordbridge.power.Run.power`."""
+        return pa.concat_tables(run.power().replace_schema_metadata(None) for run in self.runs).drop_columns(
+            ["cell", "term", "note"]
+        )
+
+    @cached_property
+    def compared(self) -> pa.Table:
+        """Rows of :meth:`ordbridge.power.Run.compare`."""
+        return pa.concat_tables(run.compare("clmm", "lmer") for run in self.runs).drop_columns(["cell"])
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings that were run."""
+        return [*dict.fromkeys(self.power["variance"].to_pylist())]
+
+    def powers(self, model: str, **where: Any) -> list[Row]:
+        """Return the rows of a model, in order of ratings, items and effect."""
+        return _where(self.power.to_pylist(), model=model, **where)
+
+    def differences(self, sign: int, **where: Any) -> list[Row]:
+        """Return the comparisons at positive or negative effects."""
+        return [row for row in _where(self.compared.to_pylist(), **where) if row["effect"] * sign > 0]
+
+
+def _where(rows: Iterable[Row], **where: Any) -> list[Row]:
+    chosen = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    return sorted(chosen, key=lambda row: (row["ratings_per_text"], row["items"], row["effect"]))
+
+
+def _row(name: str, found: Verdict, where: str = "") -> Row:
+    claim = paper.claims[name]
+    row = claim.judged(found.found, found.verdict, found.reason)
+    return row | {"claim": f"{row['claim']} ({where})"} if where else row
+
+
+def _published_claims(evidence: Evidence, variant: str) -> list[Row]:
+    """Judge the paper's own claims, on positive effects."""
+    rows = [_row("never lower", judge.never_lower(evidence.differences(+1)), variant)]
+    for setting in evidence.settings:
+        rows.append(_row("half the items", _half_the_items(evidence, setting), f"{setting}, {variant}"))
+    rows += [_80_percent(evidence, setting, variant) for setting in evidence.settings if setting in paper.figures["2"]]
+    means = {setting: judge.advantage(evidence.differences(+1, variance=setting)) for setting in evidence.settings}
+    if {"extra-low", "extra-high"} <= {*means}:
+        others = [mean for setting, mean in means.items() if setting != "extra-high"]
+        rows.append(_row("extra-low", judge.small(means["extra-low"], "mean over 24 cells"), variant))
+        rows.append(_row("extra-high", judge.largest(means["extra-high"], others), variant))
+    for name, model in (("size of lmer", "lmer"), ("size of clmm", "clmm")):
+        rows.append(_row(name, judge.keeps_level(evidence.powers(model, effect=0.0)), variant))
+    if negative := evidence.differences(-1):
+        rows.append(_row("negative", judge.never_lower(negative), variant))
+    return rows
+
+
+def _half_the_items(evidence: Evidence, setting: str) -> Verdict:
+    """Compare clmm with 50 items and lmer with 100, for each number of ratings, over the four effects."""
+    found = []
+    for ratings in paper.ratings:
+        chosen: dict[str, Any] = {"variance": setting, "ratings_per_text": ratings}
+        ordinal, linear = (
+            [row for row in evidence.powers(model, items=number, **chosen) if row["effect"] > 0]
+            for model, number in (("clmm", 50), ("lmer", 100))
+        )
+        found.append(judge.not_below(judge.gap(ordinal, linear)))
+    words = "; ".join(f"{r} ratings: {v.found}" for r, v in zip(paper.ratings, found, strict=True))
+    return Verdict(words, judge.all_of(found), f"mean over effects; {found[0].reason}; both numbers of ratings")
+
+
+def _80_percent(evidence: Evidence, setting: str, variant: str) -> Row:
+    """Judge whether the linear model misses 80 %, and say whether the ordinal one reaches it."""
+    chosen = {"variance": setting, "items": 100, "ratings_per_text": 3, "effect": paper.effects[2]}
+    (linear,), (ordinal,) = evidence.powers("lmer", **chosen), evidence.powers("clmm", **chosen)
+    if setting == "low":
+        return _row("80 percent, low", judge.reaches(linear, TARGET), variant)
+    found, other = judge.stays_below(linear, TARGET), judge.reaches(ordinal, TARGET)
+    words = {"holds": "the ordinal model reaches it", "undecided": "whether the ordinal model reaches it is open"}
+    said = f"{found.reason}; {words.get(other.verdict, 'the ordinal model misses it too')}: {other.found}"
+    return _row("80 percent", Verdict(found.found, found.verdict, said), f"{setting}, {variant}")
+
+
+def _open_claims(questions: pa.Table) -> list[Row]:
+    """Judge what the paper leaves open, in the deciding cells."""
+    names = ("size of lmer", "size of clmm", "negative", "centred slopes", "centred thresholds")
+    if not questions.num_rows:
+        left_out = Verdict("not run", UNDECIDED, "the deciding cells were left out")
+        return [_row(name, left_out) for name in names[2:]]
+    rows = questions.to_pylist()
+    published = {"slope_coding": "treatment", "thresholds": "published"}
+    sizes = []
+    for coding in ("treatment", "centred"):
+        null = _where(rows, slope_coding=coding, thresholds="published", effect=0.0)
+        for name, model in (("size of lmer", "lmer"), ("size of clmm", "clmm")):
+            level = judge.keeps_level([row | {"power": row[f"power_{model}"]} for row in null])
+            sizes.append(_row(name, level, f"deciding cells, {coding} slopes"))
+    negative = judge.never_lower(_where(rows, effect=-0.31, **published))
+    as_published = _advantage(rows, **published)
+    centred_slopes = _advantage(rows, slope_coding="centred", thresholds="published")
+    centred_thresholds = _advantage(rows, slope_coding="treatment", thresholds="centred")
+    return [
+        *sizes,
+        _row("negative", negative, "deciding cells"),
+        _row("centred slopes", judge.at_least_half(centred_slopes, as_published)),
+        _row("centred thresholds", judge.at_least_half(centred_thresholds, as_published)),
+    ]
+
+
+def _advantage(rows: list[Row], **where: Any) -> Weighted:
+    return judge.advantage(_where(rows, effect=0.31, **where))
+
+
+def _misplaced(evidence: Mapping[str, Evidence]) -> Row:
+    """Judge what the misplaced participant effects change, over all cells and both mixed models."""
+    if len(evidence) < 2:
+        return _row("misplaced", Verdict("not run", UNDECIDED, "needs both variants"))
+    changes = {}
+    for model in ("lmer", "clmm"):
+        published, corrected = (_by_cell(evidence[v].powers(model)) for v in ("published", "corrected"))
+        common = [cell for cell in published if cell in corrected]
+        changes[model] = judge.gap([published[cell] for cell in common], [corrected[cell] for cell in common])
+    found = [judge.small(change, model) for model, change in changes.items()]
+    words = "; ".join(verdict.found for verdict in found)
+    return _row("misplaced", Verdict(words, judge.all_of(found), f"published less corrected; {found[0].reason}"))
+
+
+def _by_cell(rows: list[Row]) -> dict[tuple[Any, ...], Row]:
+    return {tuple(row[name] for name in ("variance", "items", "ratings_per_text", "effect")): row for row in rows}
+
+
+QUESTION_WORDS = (
+    "Every row has the same datasets for both models. mean_difference is the difference of mean ratings that the truth "
+    "implies, which is what the linear model tests; negative_lmer and negative_clmm are the shares of datasets with a "
+    "significant result of negative sign.",
+)
+NULL_WORDS = (
+    "The linear model tests whether the mean ratings of the two systems differ, the ordinal model whether their mean "
+    "latent qualities do. Computed from the truth, without simulation: the standard deviation of latent quality of "
+    "each system, the difference of mean ratings at three latent effects, and the latent effect of equal mean ratings.",
+)
+
+
+def question_table(runs: Sequence[Run]) -> pa.Table:
+    """Return one row a deciding cell: both powers, their difference, what the linear model tests, and wrong signs."""
+    rows = []
+    for run in runs:
+        cells = {cell.label: cell for cell in run.grid.cells}
+        lmer = next(model for model in run.models if model.name == "lmer")
+        negative = _negative(run)
+        for row in run.compare("clmm", "lmer").to_pylist():
+            cell = cells[row["cell"]]
+            moved = cell.truth.threshold_distribution == paper.centred_thresholds
+            rows.append(
+                {
+                    "thresholds": "centred" if moved else "published",
+                    "slope_coding": row["slope_coding"],
+                    "variance": row["variance"].split(",")[0],
+                    "items": row["items"],
+                    "ratings_per_text": row["ratings_per_text"],
+                    "effect": row["effect"],
+                    "mean_difference": true_value(cell, lmer),
+                    "n": row["n"],
+                    "power_lmer": row["power_b"],
+                    "power_clmm": row["power_a"],
+                    **{
+                        name: row[name]
+                        for name in ("difference", "conf_low", "conf_high", "only_a", "only_b", "p_value")
+                    },
+                    **{f"negative_{model}": negative[row["cell"], model] / row["n"] for model in ("lmer", "clmm")},
+                }
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def _negative(run: Run) -> dict[tuple[str, str], int]:
+    """Count significant fits with an estimate below 0, by cell and model."""
+    fits = run.fits.filter(pc.equal(run.fits["engine"], run.engine))
+    hit = pc.and_(pc.less(fits["p_value"], run.alpha), pc.less(fits["estimate"], 0))
+    counts = fits.append_column("hit", hit).group_by(["cell", "model"]).aggregate([("hit", "sum")]).to_pylist()
+    return {(row["cell"], row["model"]): row["hit_sum"] or 0 for row in counts}
+
+
+def linear_null() -> pa.Table:
+    """Return, for each setting, coding and placement of thresholds, what the linear model tests."""
+    rows = []
+    places = {"published": paper.threshold_distribution, "centred": paper.centred_thresholds}
+    for setting, coding, (place, thresholds) in product(paper.settings, ("treatment", "centred"), places.items()):
+        truth = paper.settings[setting].shift(slope_coding=coding, threshold_distribution=thresholds)
+        spread = np.sqrt(1 + np.diag(truth.covariance("participant") + truth.covariance("item")))
+        rows.append(
+            {
+                **{"variance": setting, "slope_coding": coding, "thresholds": place},
+                **{"sd_first": float(spread[0]), "sd_second": float(spread[1])},
+                **{f"difference_at_{effect:g}": mean_difference(truth, effect) for effect in (-0.31, 0.0, 0.31)},
+                "effect_of_equal_means": equal_means(truth),
+            }
+        )
+    return pa.Table.from_pylist(rows)
+
+
+def mean_difference(truth: simulate.Truth, effect: float) -> float:
+    """Return the difference of mean ratings, second system less first, at a latent effect."""
+    return float(simulate.implied(truth.shift(effect=effect)).differences["difference"][0].as_py())
+
+
+def equal_means(truth: simulate.Truth) -> float:
+    """Return the latent effect at which both systems have the same mean rating."""
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda effect: mean_difference(truth, effect), -1, 1, xtol=1e-6))
+
+
+def _figure1() -> Any:
+    truth = paper.settings["representative"].shift(effect=0.31)
+    return plots.scale_views(simulate.ratings(design.howcroft2021(100, 10), truth, seed=1))
+
+
+def _figures(runs: Sequence[Run], variant: str, figure: str) -> list[Part]:
+    """Return Figures 2 and 3 as the paper draws them: mixed models, positive effects."""
+    parts = []
+    for number in ("2", "3") if figure == "all" else (figure,):
+        chosen = [run for run in runs if run.grid.axes["variance"][0] in paper.figures[number]]
+        chosen = [run for run in chosen if max(run.grid.axes["effect"]) > 0]
+        caption = f"Figure {number}: power of the mixed models, {variant} simulator"
+        parts.append(Part(f"figure{number}_{variant}", caption, plots.power_curves(chosen, models=("lmer", "clmm"))))
+    return parts
+
+
+def _diagnostics(runs: list[Run]) -> list[Part]:
+    """Return failures, and the audit if there was one."""
+    failures = pa.concat_tables(run.failures() for run in runs)
+    parts = [Part("failures", "Failed fits (not significant)", failures)] if failures.num_rows else []
+    audited = [run for run in runs if run.manifest["audit"] and len(run.models) == len(paper.models)]
+    asked = [run for run in runs if run.manifest["audit"] and run not in audited]
+    for name, chosen in (("audit", audited), ("audit_questions", asked)):
+        if chosen:
+            audit = audit_runs(chosen)
+            parts.append(
+                Part(name, "The fast engine beside R on a random sample of datasets", audit.summary, (f"{audit}.",))
+            )
+            if audit.cases.num_rows:
+                parts.append(Part(f"{name}_cases", "p differs by more than 1 %", audit.cases))
+    return parts
+
+
+def _summary(evidence: Mapping[str, Evidence], questions: pa.Table) -> Iterable[str]:
+    for variant, found in evidence.items():
+        sizes = {m: judge.keeps_level(found.powers(m, effect=0.0)).found for m in ("lmer", "clmm")}
+        mean = judge.advantage(found.differences(+1))
+        yield (
+            f"At latent effect 0 ({variant}) the linear mixed model is significant in {sizes['lmer']}, the ordinal one "
+            f"in {sizes['clmm']}."
+        )
+        yield f"Mean advantage of the ordinal model for positive effects ({variant}): {mean}."
+    rows = questions.to_pylist()
+    for coding, place in product(("treatment", "centred"), ("published", "centred")) if rows else ():
+        yield (
+            f"Deciding cells, {coding} slopes, {place} thresholds: mean advantage of the ordinal model at effect 0.31 "
+            f"{_advantage(rows, slope_coding=coding, thresholds=place)}, at −0.31 "
+            f"{judge.advantage(_where(rows, effect=-0.31, slope_coding=coding, thresholds=place))}."
+        )
