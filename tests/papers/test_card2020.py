@@ -75,6 +75,25 @@ def test_pieces_are_parts_of_the_whole_and_p_values_are_two_sided():
     np.testing.assert_allclose(whole["p_value"].to_numpy(), expected, rtol=1e-6)
 
 
+def test_the_seed_is_the_published_one_unless_another_is_asked_for():
+    cell = Cell("high", 0.0, 50, 3)
+    ours, published, other = (
+        card2020.fits(cell, 1, 3, tested=False, **seed)["statistic"].to_numpy()
+        for seed in ({}, {"seed": 101}, {"seed": 1})
+    )
+    np.testing.assert_array_equal(ours, published)
+    assert (np.abs(ours - other) > 0.01).all()
+
+
+def test_settings_that_share_their_draws_count_once():
+    """200 replicates of one size, low and high: the interval of their mean is that of 200 and not of 400."""
+    from scipy.stats import binomtest
+
+    row = card2020._size(card2020.claims["size"], {("low", 50, 3): 0.1, ("high", 50, 3): 0.2})
+    low, high = binomtest(30, 200).proportion_ci(0.95)
+    assert row["ours"].startswith(f"0.150 [{low:.3f}, {high:.3f}]")
+
+
 def fake(cell, first, last):
     """Fits whose powers are known: as published at a difference, 10 % beyond ±1.96 without."""
     share = card2020.published.get(cell, 0.1)
