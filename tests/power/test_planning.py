@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ordbridge as ob
 from ordbridge.design import counterbalanced
 from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.power.hypotheses import _p_values, hypothesis
+from ordbridge.power.forecast import foresee, rehearse
+from ordbridge.power.hypotheses import Simulations, _p_values, hypothesis
 from ordbridge.power.planning import _recommend
 from ordbridge.power.search import Candidate, search
 from ordbridge.power.worker import Fit
@@ -19,6 +24,9 @@ from ordbridge.simulate import Truth, ratings
 
 NORMAL = Truth(effects=(0.3,), scale="interval")  # independent normal ratings: lm is the t test, with known power
 OPTIONS = {"model": "lm", "texts_per_participant": 10, "seed": 3}
+MIXED = "rating ~ system + (1 | participant) + (1 | item)"
+MIXED_TRUTH = Truth(effects=(0.4,), scale="interval", participant_sd=(0.5, 0.0), item_sd=(0.5, 0.0))
+DESIGN = {"kind": "counterbalanced", "texts_per_participant": 10}
 
 
 def t_test_power(effect, n):
@@ -100,15 +108,73 @@ def test_repeatable_with_any_jobs_and_after_a_stop(tmp_path):
     assert not other.designs.equals(once.designs)
 
 
-def test_r_says_first_how_long_it_will_take():
+def test_r_says_first_how_long_it_will_take(tmp_path):
+    """What is said is what R then needs, fit by fit, in a plan that goes from small to large designs."""
     lines = []
-    few = {"vary": {"items": 30, "ratings_per_text": 2}, "most": 12, "progress": lines.append}
-    by_r = ob.power.plan(NORMAL, engine="ordinal", **few, **OPTIONS)
-    assert lines[0].startswith("R takes ")
-    assert "12 fits, with about 120 ratings each, will take about" in lines[0]
+    grows = {"vary": {"items": [20, 40, 80, 120], "ratings_per_text": 2}, "budget": 100, "most": 40}
+    options = {**OPTIONS, "model": "lmer", "formula": MIXED, **grows}
+    by_r = ob.power.plan(MIXED_TRUTH, engine="ordinal", store=tmp_path / "r", progress=lines.append, **options)
+    words = r"R takes .* for a fit with 80 ratings and .* with (\d+); (\d+) datasets, .* about (?:(\d+) min )?(\d+) s"
+    said = re.fullmatch(words, lines[0])
+    assert said, lines[0]
+    assert int(said[1]) > 80
+    took = sum(
+        sum(pq.read_table(part)["seconds"].to_pylist())
+        for store in (tmp_path / "r").glob("*/manifest.json")
+        if json.loads(store.read_text())["engine"] == "ordinal"
+        for part in store.parent.glob("fits/*.parquet")
+    )
+    assert took / 3 < 60 * int(said[3] or 0) + int(said[4]) < 3 * took + 1
+    assert int(said[2]) == pytest.approx(by_r.asked["datasets"], rel=0.2)  # R goes the way of the rehearsal
     assert by_r.asked["versions"]["R"].startswith("4.")
-    native = ob.power.plan(NORMAL, **few, **OPTIONS)
-    assert by_r.recommended["power"] == native.recommended["power"]
+    native = ob.power.plan(MIXED_TRUTH, **options)
+    assert by_r.recommended["items"] == native.recommended["items"]
+    again = []
+    ob.power.plan(MIXED_TRUTH, engine="ordinal", store=tmp_path / "r", progress=again.append, **options)
+    assert again[0].endswith("will take about 0 s")  # all is there
+
+
+class Clock:
+    """Simulations without any: R's time grows with the square of the ratings beyond a start-up."""
+
+    engine, workers, versions = "ordinal", 2, {}
+
+    def __init__(self):
+        self.asked = []
+
+    def count(self, grid, n):
+        self.asked.append((grid, n))
+        return n, n, 0
+
+    def stored(self, grid):
+        return 20 if grid == 50 else 0
+
+    def seconds(self, grid):
+        return (grid / 100) ** 2
+
+
+def test_the_time_of_r_is_that_of_the_sizes_in_question():
+    row = [Candidate(m, 1, m, m, m, 0.3, grid=m, n=n) for m, n in ((50, 20), (100, 0), (400, 100), (200, 50))]
+    clock = Clock()
+    seconds, timed = foresee([row], clock, more=[(400, 10)])
+    assert clock.asked == [(50, 6), (400, 2)]  # the smallest, and the one that costs most
+    assert timed == [(50, 0.25), (400, 16.0)]
+    assert seconds == pytest.approx((100 * 16 + 50 * 4 + 10 * 16) / 2)  # the 20 of the smallest are there
+
+
+def test_the_rehearsal_expects_the_middle_where_the_native_engine_cannot_fit():
+    nested = "rating ~ system + (1 | participant/item)"
+    model = hypothesis(ob.power.Grid(truth=THREE, items=20, ratings_per_text=3, design=DESIGN).cells[0], "lmer", nested,
+                       ("A", "C"))  # fmt: skip
+    simulations = Simulations(model=model, folder=Path("nowhere"), seed=1, engine="ordinal", jobs=1, alpha=0.05)
+    row = [Candidate(m, 1, m, m, m, 0.3, grid=m) for m in (10, 40, 90)]
+
+    def simulate(rows, look):
+        raise InputError("use engine='ordinal'")
+
+    ((only,),) = rehearse([row], simulations, simulate, 300)
+    assert (only.ratings, only.n) == (40, 300)
+    assert [c.n for c in row] == [0, 0, 0]
 
 
 def test_no_design_reaches_the_target():
@@ -160,9 +226,6 @@ def p_values(kind, test, formula=None):
     rating = ratings(cell.design, THREE, seed=2)
     fit = Fit(0, hypothesis(cell, kind, formula, test), "fast")
     return {term: p for term, (p, _) in _p_values(cell, fit, rating["rating"].to_numpy(), None)}, rating
-
-
-MIXED = "rating ~ system + (1 | participant) + (1 | item)"
 
 
 def test_any_difference_is_the_likelihood_ratio_test():

@@ -27,7 +27,7 @@ from ordbridge.power.api import run
 from ordbridge.power.backends import choose
 from ordbridge.power.grid import Cell, Grid
 from ordbridge.power.models import FORMULAS, OPTIONS, Model, dataset_columns, resolve, system_terms
-from ordbridge.power.result import Run
+from ordbridge.power.result import Run, load
 from ordbridge.power.runner import FAILED, Plan, execute
 from ordbridge.power.store import FORMAT, Store
 from ordbridge.power.worker import Answer, Batch, Fit, failed_row, to_table
@@ -99,8 +99,14 @@ class Simulations:
         return fits.num_rows, int(((p < self.alpha) & ~failed).sum()), int(failed.sum())
 
     def seconds(self, grid: Grid) -> float:
-        """Return how long a fit of this design took in the middle."""
-        return float(np.median(self._fits(grid, 1)["seconds"].to_numpy()))
+        """Return how long a dataset of this design took in the middle, of those that are there."""
+        took = self._fits(grid, 1).group_by("replicate").aggregate([("seconds", "sum")])
+        return float(np.median(took["seconds_sum"].to_numpy()))
+
+    def stored(self, grid: Grid) -> int:
+        """Return how many datasets of this design are there already."""
+        path = self._path(grid)
+        return len(set(load(path).fits["replicate"].to_pylist())) if (path / "manifest.json").exists() else 0
 
     def of_pairs(self, grid: Grid, n: int) -> pa.Table:
         """Return the power of each pair after Holm's correction."""
@@ -123,11 +129,14 @@ class Simulations:
         named = [_pair_name(labels, i, j) for i, j in combinations(range(len(labels)), 2)]
         return (self.model, *(replace(self.model, name=name, term=f"{name} (Holm)") for name in named))
 
+    def _path(self, grid: Grid) -> Path:
+        (cell,) = grid.cells
+        key = f"{cell.content}|{self.engine}|{self.seed}|{[m.to_dict() for m in self._models(cell)]}"
+        return self.folder / hashlib.sha256(key.encode()).hexdigest()[:16]
+
     def _fits(self, grid: Grid, n: int) -> pa.Table:
         (cell,) = grid.cells
-        models = self._models(cell)
-        key = f"{cell.content}|{self.engine}|{self.seed}|{[m.to_dict() for m in models]}"
-        path = self.folder / hashlib.sha256(key.encode()).hexdigest()[:16]
+        models, path = self._models(cell), self._path(grid)
         if self.model.term in system_terms(cell):
             known = {m.name: m for m in models}
             done = run(grid, known, n, self.seed, engine=self.engine, jobs=self.jobs, store=path, alpha=self.alpha)

@@ -21,7 +21,7 @@ from ordbridge.power.search import Candidate
 from ordbridge.simulate import Simulator, Truth
 from ordbridge.tables import column, to_arrow
 
-__all__ = ["Pilot", "over_draws", "read_pilot"]
+__all__ = ["A_DRAW", "Pilot", "over_draws", "read_pilot"]
 
 A_DRAW = 40  # datasets simulated at each draw
 TRIES = 3  # bootstrap datasets a draw may use up before the pilot is called too small

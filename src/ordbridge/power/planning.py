@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from ordbridge.design import from_ratings
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.power.curve import Curve
+from ordbridge.power.forecast import Look, Rows, foresee, rehearse, said
 from ordbridge.power.grid import Grid
 from ordbridge.power.hypotheses import Simulations, hypothesis
-from ordbridge.power.pilot import Pilot, over_draws, read_pilot
+from ordbridge.power.pilot import A_DRAW, Pilot, over_draws, read_pilot
 from ordbridge.power.planned import Planned, notes_of, sentence_of, table_of
-from ordbridge.power.progress import duration
 from ordbridge.power.search import Candidate, search
 from ordbridge.simulate import Truth
 from ordbridge.tables import to_arrow
@@ -150,12 +151,18 @@ def plan(
             jobs=jobs,
             alpha=alpha,
         )
-        typical = sorted(c.ratings for row in rows for c in row)[sum(map(len, rows)) // 2]
-        look = _looker(simulations, progress or (lambda _: None), budget if kind != "power" else most, typical)
-        limits = {"budget": most, "most": most} if kind == "power" else {"budget": budget, "most": most}
-        if kind == "power":
-            look(rows[0][0], most)
-        curve = search(rows, look, target=target, alpha=alpha, **limits)
+        tell = progress or (lambda _: None)
+        limits = {"budget": most if kind == "power" else budget, "most": most}
+
+        def simulate(candidates: Any, look: Any) -> Curve:
+            if kind == "power":
+                look(candidates[0][0], most)
+            return search(candidates, look, target=target, alpha=alpha, **limits)
+
+        if engine == "ordinal" and progress is not None:
+            uncertain = draws if study is not None and kind != "effect" else 0
+            tell(_how_long(kind, rows, simulations, simulate, limits["budget"], target, study, uncertain))
+        curve = simulate(rows, _looker(simulations, tell))
         best = _recommend(kind, rows, target)
         uncertainty = pairs = None
         if study is not None and best is not None and draws and kind != "effect":
@@ -322,23 +329,32 @@ def _prices(cost: Mapping[str, float] | None) -> tuple[float, float]:
     return float(cost.get("rating", 0.0)), float(cost.get("participant", 0.0))
 
 
-def _looker(
-    simulations: Simulations, tell: Callable[[str], object], budget: int, typical: int
-) -> Callable[[Candidate, int], None]:
-    """Return the function that brings a candidate to a number of simulations, and says how long R will take."""
-    begun = False
+def _how_long(
+    kind: str,
+    rows: Rows,
+    simulations: Simulations,
+    simulate: Callable[[Rows, Look], object],
+    budget: int,
+    target: float,
+    study: Pilot | None,
+    draws: int,
+) -> str:
+    """Say how long R will take, the draws from a pilot's uncertainty included."""
+    rehearsed = rehearse(rows, simulations, simulate, budget)
+    best = _recommend(kind, rehearsed, target)
+    more, refits = [], 0.0
+    if study is not None and best is not None and draws:
+        more = [(best.ratings, draws * A_DRAW)]
+        refits = draws * study.fit.glance()["seconds"][0].as_py()  # the pilot itself, at every draw
+    seconds, timed = foresee(rehearsed, simulations, more)
+    datasets = sum(c.n for row in rehearsed for c in row) + sum(n for _, n in more)
+    return said(seconds + refits, timed, datasets, simulations.workers)
+
+
+def _looker(simulations: Simulations, tell: Callable[[str], object]) -> Look:
+    """Return the function that brings a candidate to a number of simulations, and tells."""
 
     def look(candidate: Candidate, n: int) -> None:
-        nonlocal begun
-        if not begun and simulations.engine == "ordinal":
-            simulations.count(candidate.grid, 1)
-            one = simulations.seconds(candidate.grid)
-            seconds = one * typical / candidate.ratings * budget / simulations.workers
-            tell(
-                f"R takes {one:.2g} s for a fit with {candidate.ratings} ratings; {budget} fits, with about {typical} "
-                f"ratings each, will take about {duration(seconds)}"
-            )
-        begun = True
         candidate.n, candidate.significant, candidate.failed = simulations.count(candidate.grid, n)
         tell(
             f"{candidate.items} items × {candidate.ratings_per_text:g} ratings, effect {candidate.effect:g}: "
@@ -348,7 +364,7 @@ def _looker(
     return look
 
 
-def _recommend(kind: str, rows: list[list[Candidate]], target: float) -> Candidate | None:
+def _recommend(kind: str, rows: Rows, target: float) -> Candidate | None:
     """Return the cheapest candidate that reaches the target, or else the cheapest whose estimate does."""
     seen = [c for row in rows for c in row if c.n]
     if kind == "power":
