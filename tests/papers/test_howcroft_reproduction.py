@@ -1,0 +1,156 @@
+"""The reproduction of Howcroft & Rieser (2021): its verdicts, and a small run."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from ordbridge.cli import main
+from ordbridge.errors import InputError
+from ordbridge.papers import howcroft2021, howcroft_evidence
+from ordbridge.papers import power_verdicts as judge
+from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def compared(only_a, only_b, n=1000):
+    from ordbridge.power import estimates
+
+    a = np.r_[np.ones(only_a), np.zeros(n - only_a)].astype(bool)
+    b = np.r_[np.zeros(n - only_b), np.ones(only_b)].astype(bool)
+    return estimates.compare(a, b)
+
+
+def share(hits, n):
+    from ordbridge.power.estimates import clopper_pearson
+
+    low, high = clopper_pearson(hits, n)
+    return {"n": n, "power": hits / n, "conf_low": low, "conf_high": high}
+
+
+def test_never_lower():
+    better, equal, worse = compared(100, 20), compared(30, 30), compared(20, 60)
+    assert judge.never_lower([better, equal]).verdict == HOLDS
+    assert judge.never_lower([better, equal, worse]).verdict == FAILS
+    assert judge.never_lower([better, compared(3, 3, n=40)]).verdict == UNDECIDED
+
+
+def test_a_single_low_cell_among_many_is_no_proof():
+    slightly = compared(20, 36)  # p = .04 alone, nothing among 100 cells
+    assert slightly["p_value"] < 0.05
+    assert judge.never_lower([slightly]).verdict == FAILS
+    assert judge.never_lower([slightly] * 100).verdict != FAILS
+
+
+def test_advantage_has_the_error_of_paired_shares():
+    random = np.random.default_rng(1)
+    rows = []
+    for _ in range(2000):
+        a = random.random(100) < 0.5
+        b = np.where(random.random(100) < 0.8, a, random.random(100) < 0.4)
+        from ordbridge.power import estimates
+
+        rows.append(estimates.compare(a, b))
+    spread = np.std([row["difference"] for row in rows])
+    assert judge.advantage(rows[:1]).error == pytest.approx(spread, rel=0.25)
+    assert judge.advantage(rows).error == pytest.approx(spread / math.sqrt(2000), rel=0.05)
+
+
+def test_other_rules():
+    assert judge.reaches(share(180, 200), 0.8).verdict == HOLDS
+    assert judge.reaches(share(165, 200), 0.8).verdict == UNDECIDED
+    assert judge.stays_below(share(140, 200), 0.8).verdict == HOLDS
+    assert judge.stays_below(share(180, 200), 0.8).verdict == FAILS
+    assert [judge.keeps_level([share(n, 2000)]).verdict for n in (110, 150, 200)] == [HOLDS, UNDECIDED, FAILS]
+    mean = judge.Weighted
+    assert judge.small(mean(0.01, 0.01), "x").verdict == HOLDS
+    assert judge.small(mean(0.09, 0.01), "x").verdict == FAILS
+    assert judge.small(mean(0.0, 0.1), "x").verdict == UNDECIDED
+    assert judge.not_below(mean(-0.1, 0.01)).verdict == FAILS
+    assert judge.at_least_half(mean(0.02, 0.01), mean(0.2, 0.01)).verdict == FAILS
+    assert judge.at_least_half(mean(0.15, 0.01), mean(0.2, 0.01)).verdict == HOLDS
+    assert judge.largest(mean(0.3, 0.01), [mean(0.2, 0.01), mean(0.1, 0.01)]).verdict == HOLDS
+    assert judge.largest(mean(0.1, 0.01), [mean(0.2, 0.01), mean(0.1, 0.01)]).verdict == FAILS
+
+
+def test_what_the_linear_model_tests():
+    rows = {(r["variance"], r["slope_coding"], r["thresholds"]): r for r in howcroft_evidence.linear_null().to_pylist()}
+    for setting, expected in (("low", -0.06), ("representative", -0.08), ("high", -0.11)):
+        assert rows[setting, "treatment", "published"]["difference_at_0"] == pytest.approx(expected, abs=0.006)
+    assert rows["representative", "treatment", "published"]["sd_second"] == pytest.approx(1.54, abs=0.005)
+    assert rows["representative", "treatment", "published"]["sd_first"] == pytest.approx(1.26, abs=0.005)
+    for (_, coding, thresholds), row in rows.items():
+        if coding == "centred":  # equal spread of both systems: the same distribution at latent effect 0
+            assert row["sd_first"] == pytest.approx(row["sd_second"])
+            assert row["difference_at_0"] == pytest.approx(0, abs=1e-6)
+            assert row["effect_of_equal_means"] == pytest.approx(0, abs=1e-5)
+        elif thresholds == "centred":  # symmetric in the mean, not in the spread of each threshold
+            assert 0 < row["effect_of_equal_means"] < 0.006
+        else:
+            assert row["effect_of_equal_means"] > 0.02
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Run Figure 2 without its 500 items, two datasets a cell."""
+    out = tmp_path_factory.mktemp("howcroft")
+    command = ["reproduce", "howcroft2021", "--out", str(out), "--figure", "2", "--variant", "corrected", "published"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(howcroft2021, "items", (50, 100))
+        assert main([*command, "--sims", "2", "--both-signs", "--engine", "fast", "--quiet"]) == 0
+    return out
+
+
+def test_a_small_run_leaves_tables_figures_and_claims(small):
+    names = {path.name for path in small.iterdir()}
+    for table in ("claims", "power_corrected", "power_published", "differences_corrected", "questions", "linear_null"):
+        assert {f"{table}.csv", f"{table}.parquet"} <= names
+    assert {"figure1.png", "figure2_corrected.png", "figure2_published.png", "report.html"} <= names
+    powers = rows_of(small / "power_corrected.csv")
+    assert len(powers) == 3 * 4 * 9 * 4  # settings, sizes, effects of both signs and 0, models
+    assert {row["n"] for row in powers} == {"2"}
+    claims = rows_of(small / "claims.csv")
+    assert {row["verdict"] for row in claims} <= {HOLDS, FAILS, UNDECIDED}
+    said = " ".join(row["claim"] for row in claims)
+    for claim in (
+        "in every cell",
+        "50 items",
+        "80 % power",
+        "at latent effect 0",
+        "negative effects",
+        "centred slopes",
+    ):
+        assert claim in said
+
+
+def test_questions_pair_both_models_and_name_what_lmer_tests(small):
+    rows = rows_of(small / "questions.csv")
+    assert len(rows) == 2 * 2 * 3 * 2 * 3  # thresholds, codings, settings, sizes, effects
+    null = [float(r["mean_difference"]) for r in rows if float(r["effect"]) == 0 and r["slope_coding"] == "treatment"]
+    assert min(null) < -0.1
+    for row in rows:
+        difference = float(row["power_clmm"]) - float(row["power_lmer"])
+        assert float(row["difference"]) == pytest.approx(difference)
+        assert float(row["negative_lmer"]) <= float(row["power_lmer"])
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="must be a list of 'corrected', 'published' or both"):
+        howcroft2021.reproduce("corrected")
+    with pytest.raises(InputError, match="there is no figure '4'"):
+        howcroft2021.reproduce(figure="4")
+    with pytest.raises(InputError, match="sims=0 must be a whole number from 1 on"):
+        howcroft2021.reproduce(sims=0)
+
+
+def test_through_r_the_time_is_said_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(howcroft2021, "models", ("lm",))
+    grids = howcroft2021._main(["corrected"], ["low"], both_signs=False)
+    said = howcroft2021._how_long(grids, {"corrected-low": 100}, 1, 2, tmp_path)
+    assert said.startswith("through R, 3000 datasets will take about ")
+    assert "with 2 worker processes" in said
