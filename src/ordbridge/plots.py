@@ -271,7 +271,8 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
     if not table.num_rows or "effect" not in table.column_names:
         raise InputError("there is nothing to draw: the run has no fits yet, or its grid has no axis 'effect'")
     rows = table.to_pylist()
-    down = [axis for axis in run.grid.axes if axis not in ("items", "ratings_per_text", "effect")]
+    other = [axis for axis in run.grid.axes if axis not in ("items", "ratings_per_text", "effect")]
+    down = [axis for axis in other if axis == "variance" or len({str(row[axis]) for row in rows}) > 1]
     settings = sorted({tuple(row[axis] for axis in down) for row in rows}, key=_as_in_paper)
     columns, items = (
         sorted({row.get(axis) for row in rows}, key=lambda number: number or 0)
