@@ -110,13 +110,14 @@ def markdown(result: Any, caption: str = "") -> str:
     |:-----|---------:|
     | a\|b | 0.512 |
     """
-    table, below = _table_and_text(result)
+    table, named = _table_of(result)
     rows = [[text.replace("|", "\\|") for text in row] for row in _cells(table)]
     head = [name.replace("_", " ") for name in table.column_names]
     marks = [f"{'-' * (len(n) + 1)}:" if _numeric(table, i) else f":{'-' * (len(n) + 1)}" for i, n in enumerate(head)]
     lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
     lines.insert(1, f"|{'|'.join(marks)}|")
-    return "\n".join(([f"**{caption}**", ""] if caption else []) + lines + below)
+    text = [methods(result), "", *(f"- {reference}" for reference in references(result))] if named else []
+    return "\n".join(([f"**{caption}**", ""] if caption else []) + lines + ([""] if text else []) + text)
 
 
 def latex(result: Any, caption: str = "", label: str = "") -> str:
@@ -133,7 +134,7 @@ def latex(result: Any, caption: str = "", label: str = "") -> str:
     \bottomrule
     \end{tabular}
     """
-    table, below = _table_and_text(result)
+    table, named = _table_of(result)
     rows = _cells(table)
     columns = "".join(
         "r" if _numeric(table, i) else _text_column([row[i] for row in rows]) for i in range(table.num_columns)
@@ -143,16 +144,17 @@ def latex(result: Any, caption: str = "", label: str = "") -> str:
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
              r"\end{tabular}"]  # fmt: skip
     if caption or label:
-        named = [rf"\caption{{{_escaped(caption)}}}"] if caption else []
-        named += [rf"\label{{{label}}}"] if label else []
-        lines = [r"\begin{table}", r"\centering", *lines, *named, r"\end{table}"]
-    return "\n".join(lines + [_escaped(line) for line in below])
+        titles = [rf"\caption{{{_escaped(caption)}}}"] if caption else []
+        titles += [rf"\label{{{label}}}"] if label else []
+        lines = [r"\begin{table}", r"\centering", *lines, *titles, r"\end{table}"]
+    paragraphs = [methods(result), *references(result)] if named else []
+    return "\n\n".join(["\n".join(lines), *map(_escaped, paragraphs)])
 
 
-def _table_and_text(result: Any) -> tuple[pa.Table, list[str]]:
-    if isinstance(result, pa.Table):
-        return without_empty_columns(result), []
-    return without_empty_columns(main_table(result)), ["", methods(result), "", *references(result)]
+def _table_of(result: Any) -> tuple[pa.Table, bool]:
+    """Return the table to write, and whether it comes from a result, which has a methods paragraph."""
+    named = not isinstance(result, pa.Table)
+    return without_empty_columns(main_table(result) if named else result), named
 
 
 def _cells(table: pa.Table) -> list[list[str]]:
@@ -289,7 +291,7 @@ def _methods_reliability(result: Reliability) -> str:
     from ordbridge.reliability.page import answer, counted
 
     answers = {row["what"]: row["answer"] for row in result.checklist.to_pylist()}
-    names = list(dict.fromkeys(row["coefficient"] for row in result.coefficients.to_pylist()))
+    names = list(dict.fromkeys(name.partition(",")[0] for name in result.coefficients["coefficient"].to_pylist()))
     intervals = "" if answers["Intervals"] == "none" else f", with {answers['Intervals']}"
     return (
         f"{counted(result)}, at the {result.level} level of measurement. Their reliability was described by "
