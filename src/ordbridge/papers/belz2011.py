@@ -142,8 +142,8 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
     title = "Discrete and continuous rating scales, simulated from one latent quality"
     warning = (
         "Everything called simulated comes from settings of ours; the paper's own ratings are not at hand. The "
-        "settings were chosen so that stability and the number of significant differences come near the paper's: that these two "
-        "are near is how the simulation was made, and no evidence for or against the paper."
+        "settings were chosen so that stability and the number of significant differences come near the paper's. That "
+        "these two are near is how the simulation was made, and no evidence for or against the paper."
     )
     return Reproduction(title, REFERENCE, summary, _judged(more), tuple(parts), (warning,))
 
