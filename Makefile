@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test install clean
+.PHONY: demo test docs install clean
 
 install: .venv/.ready
 
@@ -13,10 +13,15 @@ demo: .venv/.ready
 	@bash tools/demo.sh
 
 test: .venv/.ready
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# the tests build it, too, where mkdocs is there
+docs: .venv/.ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "read site/index.html"
+
 clean:
-	rm -rf .venv demo dist build
+	rm -rf .venv demo dist build site

@@ -1,0 +1,86 @@
+"""What README and documentation say can be typed, can be typed."""
+
+from __future__ import annotations
+
+import argparse
+import doctest
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ordbridge.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# a line of its own in a code block, or in backticks; an ellipsis stands for something left out
+LINE = re.compile(r"^(?:    )?(ordbridge [^`\n]*)$|`(ordbridge [^`\n]+)`", re.MULTILINE)
+
+
+class Understood(Exception):  # noqa: N818
+    """Raised instead of running a command."""
+
+
+def commands():
+    for page in PAGES:
+        for found in LINE.finditer(page.read_text(encoding="utf-8").replace("\\\n", " ")):
+            words = shlex.split(found[1] or found[2], comments=True)[1:]
+            if words and "…" not in " ".join(words) and words[0][0] not in "-:":
+                yield pytest.param(words, id=f"{page.name}: {' '.join(words)[:60]}")
+
+
+@pytest.mark.parametrize("words", list(commands()))
+def test_commands_on_the_pages_have_the_options_that_they_name(words, monkeypatch):
+    parse = argparse.ArgumentParser.parse_args
+
+    def parse_only(parser, *arguments, **options):
+        raise Understood(parse(parser, *arguments, **options))
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_only)
+    if "--help" in words or (len(words) == 1 and words[0] not in ("validate", "doctor", "settings")):
+        words = [words[0], "--help"]  # a command that is only mentioned
+        with pytest.raises(SystemExit) as left:
+            main(words)
+        assert left.value.code == 0
+        return
+    with pytest.raises(Understood):
+        main(words)
+
+
+@pytest.mark.skipif(not shutil.which("Rscript"), reason="no R here")
+def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
+    """Run the tutorial from top to bottom; what it shows of fit and raters is what comes out."""
+    import subprocess
+
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    said = {}
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        for line in block.strip().splitlines():
+            words = shlex.split(line)
+            if words[0] == "ordbridge":
+                assert main(words[1:]) == 0, line
+            else:
+                subprocess.run(words, check=True)
+            said[words[1]] = _squeezed(capfd.readouterr().out)
+    shown = [_squeezed(block) for block in re.findall(r"```text\n(.*?)```", text, re.DOTALL)]
+    assert _squeezed(Path("wine.csv").read_text(encoding="utf-8")).startswith(shown[0])
+    assert shown[1] in said["reliability"]
+    assert shown[2] in said["fit"]
+    assert "To find an effect of 0.5 with 80% power, the smallest design is" in said["plan"]
+    quoted = _squeezed(re.search(r"^> We fitted.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].replace("> ", ""))
+    assert re.sub(r"[\d.]+", "#", quoted) == re.sub(r"[\d.]+", "#", _squeezed(_paragraph("fit.md")))
+    for file in ("raters.html", "raters.md", "fit.html", "fit.tex", "plan.png", "plan.html", "sheet.csv"):
+        assert Path(file).stat().st_size > 0
+    flags = doctest.NORMALIZE_WHITESPACE
+    assert doctest.testfile(str(ROOT / "docs" / "tutorial.md"), module_relative=False, optionflags=flags).failed == 0
+
+
+def _squeezed(text):
+    return " ".join(text.split())
+
+
+def _paragraph(file):
+    return next(part for part in Path(file).read_text(encoding="utf-8").split("\n\n") if part.startswith("We fitted"))
