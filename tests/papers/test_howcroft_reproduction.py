@@ -130,7 +130,7 @@ def test_a_small_run_leaves_tables_figures_and_claims(small):
 
 def test_questions_pair_both_models_and_name_what_lmer_tests(small):
     rows = rows_of(small / "questions.csv")
-    assert len(rows) == 2 * 2 * 3 * 2 * 3  # thresholds, codings, settings, sizes, effects
+    assert len(rows) == 2 * 2 * 3 * 3  # thresholds, codings, settings, effects
     null = [float(r["mean_difference"]) for r in rows if float(r["effect"]) == 0 and r["slope_coding"] == "treatment"]
     assert min(null) < -0.1
     for row in rows:

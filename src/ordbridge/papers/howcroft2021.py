@@ -132,8 +132,8 @@ figures = {"2": ("low", "representative", "high"), "3": tuple(settings), "all": 
 
 models = ("lm", "clm", "lmer", "clmm")
 
-DECIDING_SIZES = ((100, 3), (50, 10))
-"""Items and ratings where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
+DECIDING_ITEMS, DECIDING_RATINGS = 100, 3
+"""Where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
 DECIDING_EFFECTS = (-0.31, 0.0, 0.31)
 
 centred_thresholds = ThresholdDistribution(
@@ -267,15 +267,15 @@ def _questions() -> dict[str, Grid]:
     from ordbridge.power import Grid
 
     return {
-        f"questions-{place}-{size[0]}x{size[1]}": Grid(
+        f"questions-{place}": Grid(
             truth=truths,
             design="howcroft2021",
-            items=size[0],
-            ratings_per_text=size[1],
+            items=DECIDING_ITEMS,
+            ratings_per_text=DECIDING_RATINGS,
             effect=DECIDING_EFFECTS,
             slope_coding=("treatment", "centred"),
         )
-        for (place, truths), size in product(_placed().items(), DECIDING_SIZES)
+        for place, truths in _placed().items()
     }
 
 
