@@ -111,7 +111,7 @@ def test_repeatable_with_any_jobs_and_after_a_stop(tmp_path):
 def test_r_says_first_how_long_it_will_take(tmp_path):
     """What is said is what R then needs, fit by fit, in a plan that goes from small to large designs."""
     lines = []
-    grows = {"vary": {"items": [20, 40, 80, 120], "ratings_per_text": 2}, "budget": 100, "most": 40}
+    grows = {"vary": {"items": [20, 40, 80, 120], "ratings_per_text": 2}, "budget": 60, "most": 30}
     options = {**OPTIONS, "model": "lmer", "formula": MIXED, **grows}
     by_r = ob.power.plan(MIXED_TRUTH, engine="ordinal", store=tmp_path / "r", progress=lines.append, **options)
     words = r"R takes .* for a fit with 80 ratings and .* with (\d+); (\d+) datasets, .* about (?:(\d+) min )?(\d+) s"
@@ -270,25 +270,54 @@ def test_plans_with_three_systems():
         ob.power.plan(THREE, **options)
 
 
-def test_the_search_finds_the_first_that_reaches_and_keeps_to_its_budget():
-    def row(r):
-        return [Candidate(m, r, m, 2 * m * r, 2.0 * m * r, 0.3) for m in range(20, 401, 20)]
+def formula_power(candidate):
+    from scipy.stats import norm
 
-    def simulate(candidate, n):
-        from scipy.stats import norm
+    return norm.cdf(0.3 * (candidate.items / (1 + 6 / candidate.ratings_per_text)) ** 0.5 - 1.96)
 
-        power = norm.cdf(0.3 * (candidate.items / (1 + 6 / candidate.ratings_per_text)) ** 0.5 - 1.96)
-        candidate.n, candidate.significant = n, round(power * n)
 
-    rows = [row(2), row(5)]
-    search(rows, simulate, target=0.8, alpha=0.05, budget=20_000, most=6400)
-    # (0.84 + 1.96)² (1 + 6 / r) / 0.3² = 348.8 and 191.8 items
-    assert [next(c.items for c in r if c.verdict(0.8) == "reaches") for r in rows] == [360, 200]
+def exact(candidate, n):
+    """Simulate as if every share came out as it should."""
+    candidate.n, candidate.significant = n, round(formula_power(candidate) * n)
+
+
+def designs(r):
+    return [Candidate(m, r, m, 2 * m * r, 2.0 * m * r, 0.3) for m in range(20, 401, 20)]
+
+
+def test_the_search_finds_the_cheapest_that_reaches_and_keeps_to_its_budget():
+    rows = [designs(2), designs(5)]
+    search(rows, exact, target=0.8, alpha=0.05, budget=20_000, most=6400)
+    # (0.84 + 1.96)² (1 + 6 / r) / 0.3² = 348.8 and 191.8 items, 1440 and 2000 ratings
+    assert next(c.items for c in rows[0] if c.verdict(0.8) == "reaches") == 360
     assert sum(c.n for r in rows for c in r) < 20_000
     assert sum(c.n > 0 for r in rows for c in r) < 16
-    rows = [row(2), row(5)]
-    search(rows, simulate, target=0.8, alpha=0.05, budget=117, most=100)
+    assert all(c.n == 0 for c in rows[1] if c.price > 1440)  # dearer than the answer
+    rows = [designs(2), designs(5)]
+    search(rows, exact, target=0.8, alpha=0.05, budget=117, most=100)
     assert sum(c.n for r in rows for c in r) == 117
+
+
+def test_a_design_too_close_to_call_does_not_eat_the_budget():
+    """340 items have a power of 0.79: 400 datasets do not decide about them, and an answer is found all the same."""
+    row = [Candidate(m, 2, m, 4 * m, 4.0 * m, 0.3) for m in (100, 200, 340, 440)]
+    search([row], exact, target=0.78, alpha=0.05, budget=400, most=400)
+    assert row[2].verdict(0.78) == "undecided"
+    assert row[3].verdict(0.78) == "reaches"
+    assert _recommend("designs", [row], 0.78) is row[3]
+
+
+def test_the_first_lucky_datasets_are_not_an_answer():
+    def lucky(candidate, n):
+        candidate.n, candidate.significant = (
+            n,
+            n if n <= 20 and candidate.items == 40 else round(formula_power(candidate) * n),
+        )
+
+    rows = [designs(2)]
+    search(rows, lucky, target=0.8, alpha=0.05, budget=2000, most=400)
+    assert rows[0][1].items == 40 and rows[0][1].verdict(0.8) == "reaches" and rows[0][1].n == 20
+    assert _recommend("designs", rows, 0.8).items >= 360
 
 
 def test_the_cheapest_that_reaches_comes_before_a_cheaper_one_that_only_may():

@@ -21,7 +21,7 @@ from ordbridge.power.grid import Grid
 from ordbridge.power.hypotheses import Simulations, hypothesis
 from ordbridge.power.pilot import A_DRAW, Pilot, over_draws, read_pilot
 from ordbridge.power.planned import Planned, notes_of, sentence_of, table_of
-from ordbridge.power.search import Candidate, search
+from ordbridge.power.search import ENOUGH, Candidate, search
 from ordbridge.simulate import Truth
 from ordbridge.tables import to_arrow
 
@@ -365,11 +365,12 @@ def _looker(simulations: Simulations, tell: Callable[[str], object]) -> Look:
 
 
 def _recommend(kind: str, rows: Rows, target: float) -> Candidate | None:
-    """Return the cheapest candidate that reaches the target, or else the cheapest whose estimate does."""
+    """Return the cheapest candidate that reaches the target, not by its first datasets alone, or else may reach it."""
     seen = [c for row in rows for c in row if c.n]
     if kind == "power":
         return seen[0] if seen else None
     order = (lambda c: (c.effect, c.price)) if kind == "effect" else (lambda c: (c.price, c.participants))
     reaching = [c for c in seen if c.verdict(target) == "reaches"]
-    likely = [c for c in seen if c.verdict(target) == "undecided" and c.n >= 100 and c.significant / c.n >= target]
-    return min(reaching or likely, key=order, default=None)
+    shown = [c for c in reaching if c.n >= ENOUGH]
+    likely = [c for c in seen if c.verdict(target) == "undecided" and c.n >= ENOUGH and c.significant / c.n >= target]
+    return min(shown or reaching or likely, key=order, default=None)

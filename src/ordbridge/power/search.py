@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from ordbridge.power.curve import Curve, fit_curve
 from ordbridge.power.estimates import clopper_pearson
 
-__all__ = ["Candidate", "search"]
+__all__ = ["ENOUGH", "Candidate", "search"]
 
 COARSE = 20
+ENOUGH = 100  # simulations before one believes that a candidate reaches the target
 LOOKS = (COARSE, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800)
 """Simulations after which the interval is looked at: each look about doubles what is known."""
 
@@ -53,10 +55,12 @@ def search(
     budget: int,
     most: int,
 ) -> Curve:
-    """Find, in each row, the first candidate that reaches the target; rows with the cheapest answers come first.
+    """Find the cheapest candidate that reaches the target.
 
-    Along a row power rises. A row is settled when the candidate before the first one that reaches the target has been
-    decided, or has used up ``most`` simulations undecided.
+    Along a row power and price rise. The next simulations go to the cheapest candidate that is predicted to reach the
+    target and not yet decided, as long as it is cheaper than what is known to reach it. A candidate so close to the
+    target that ``most`` simulations would hardly decide about it is put off after a hundred, so that an answer is found
+    first; what is left of the budget goes to these.
 
     Parameters
     ----------
@@ -80,30 +84,45 @@ def search(
             if _spent(rows) + looks[0] <= budget:
                 simulate(candidate, looks[0])
     curve = _curve(rows, alpha)
-    while True:
-        waiting = [c for row in rows if (c := _next(row, curve, target, most)) is not None]
-        if not waiting:
-            return curve
-        chosen = min(waiting, key=lambda c: (c.price, -c.ratings_per_text))
-        wanted = next(look for look in looks if look > chosen.n)
-        room = budget - _spent(rows)
-        if room <= 0:
-            return curve
-        simulate(chosen, min(wanted, chosen.n + room))
-        curve = _curve(rows, alpha)
+    for patient in (False, True):
+        while (chosen := _chosen(rows, curve, target, most, patient)) is not None:
+            room = budget - _spent(rows)
+            if room <= 0:
+                return curve
+            wanted = next(look for look in looks if look > chosen.n)
+            simulate(chosen, min(wanted, chosen.n + room))
+            curve = _curve(rows, alpha)
+    return curve
 
 
-def _next(row: Sequence[Candidate], curve: Curve, target: float, most: int) -> Candidate | None:
-    """Return the candidate of the row that is worth the next simulations: the predicted answer."""
+def _chosen(
+    rows: Sequence[Sequence[Candidate]], curve: Curve, target: float, most: int, patient: bool
+) -> Candidate | None:
+    """Return the candidate that is worth the next simulations."""
+    reaching = [(c.price, c.effect) for row in rows for c in row if _shown(c, target, most)]
+    waiting = [c for row in rows if (c := _next(row, curve, target, most, patient)) is not None]
+    cheaper = [c for c in waiting if not reaching or (c.price, c.effect) < min(reaching)]
+    return min(cheaper, key=lambda c: (c.price, -c.ratings_per_text), default=None)
+
+
+def _next(row: Sequence[Candidate], curve: Curve, target: float, most: int, patient: bool) -> Candidate | None:
+    """Return the predicted answer of the row, if more simulations of it are worth it."""
     verdicts = [c.verdict(target) for c in row]
-    first = next((i for i, verdict in enumerate(verdicts) if verdict == "reaches"), len(row))
-    # Below lies all that is known, or can no longer be shown, to reach the target.
-    below = max((i for i in range(first) if verdicts[i] == "falls short" or row[i].n >= most), default=-1)
-    between = row[below + 1 : first]
+    power = [float(curve.power(c.effect, c.items, c.ratings_per_text)) for c in row]
+    margin = 0.0 if patient else math.sqrt(target * (1 - target) / most)
+    tried = [c.n >= most or (c.n >= ENOUGH and abs(p - target) < margin) for c, p in zip(row, power, strict=True)]
+    first = next((i for i, c in enumerate(row) if _shown(c, target, most)), len(row))
+    # Below lies all that is known not to reach the target, or can hardly be shown to.
+    below = max((i for i in range(first) if verdicts[i] == "falls short" or tried[i]), default=-1)
+    between = range(below + 1, first)
     if not between:
         return None
-    predicted = [float(curve.power(c.effect, c.items, c.ratings_per_text)) for c in between]
-    return next((c for c, power in zip(between, predicted, strict=True) if power >= target), between[-1])
+    return row[next((i for i in between if power[i] >= target), between[-1])]
+
+
+def _shown(candidate: Candidate, target: float, most: int) -> bool:
+    """Tell whether a candidate reaches the target after enough simulations; the first few may be lucky."""
+    return candidate.n >= min(ENOUGH, most) and candidate.verdict(target) == "reaches"
 
 
 def _double(row: Sequence[Candidate]) -> int:
