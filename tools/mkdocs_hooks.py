@@ -37,7 +37,7 @@ def on_page_content(html: str, **_: Any) -> str:
 def _help(command: list[str]) -> str:
     from ordbridge.cli import main
 
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"
     sys.argv[0] = "ordbridge"
     said = StringIO()
     try:
