@@ -16,10 +16,16 @@ from ordbridge.fast.lmer import fit_lmer
 class Case:
     """A small crossed study with numeric responses."""
 
-    def __init__(self, factors: int = 2, q: int = 2, blocks: tuple[int, ...] | None = None, seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
-        n = 80
-        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (7, 12)[:factors]]
+    def __init__(
+        self,
+        factors: int = 2,
+        q: int = 2,
+        blocks: tuple[int, ...] | None = None,
+        levels: tuple[int, int] = (7, 12),
+        n: int = 80,
+    ) -> None:
+        rng = np.random.default_rng(0)
+        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in levels[:factors]]
         self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
         self.X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
         effects = sum(rng.normal(size=(g.max() + 1, q))[g] * z for g, z in zip(self.groups, self.Z, strict=True)).sum(
@@ -57,6 +63,38 @@ def test_deviance_is_the_dense_one_and_its_gradient_exact(
         assert gradient[k] == pytest.approx(slope, abs=1e-8)
 
 
+@pytest.mark.parametrize("reml", [True, False])
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(1, 3),
+        Case(2, 1),
+        Case(2, 2),
+        Case(2, 2, (1, 1)),
+        Case(2, 2, levels=(40, 60)),
+        Case(2, 1, levels=(4, 900), n=1500),
+    ],
+    ids=["one factor", "scalars", "vectors", "uncorrelated", "few pairs", "many levels"],
+)
+def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> None:
+    """Hessian and Jacobian against differences, also where standard deviations are zero."""
+    objective, _ = case.objective(reml)
+    x = np.random.default_rng(1).normal(0.0, 0.6, case.layout.factor.size)
+    x[np.flatnonzero(case.layout.diagonal)[:zeros]] = 0.0
+    objective(x)
+    hessian, jacobian, sigma = objective.curvature(), objective.jacobian, objective.sigma
+    np.testing.assert_allclose(jacobian[-1], 2 * sigma * np.linalg.inv(objective.room.A), rtol=1e-9)
+    for k, e in enumerate(np.eye(x.size) * 1e-4):
+        gradients, covariances = [], []
+        for step in (-2, -1, 1, 2):
+            gradients.append(objective(x + step * e)[1])
+            covariances.append(sigma**2 * np.linalg.inv(objective.room.A))
+        for exact, (a, b, c, d) in ((hessian[k], gradients), (jacobian[k], covariances)):
+            difference = (a - 8 * b + 8 * c - d) / 12e-4
+            np.testing.assert_allclose(exact, difference, atol=1e-7 * max(1.0, np.abs(exact).max()))
+
+
 def test_degrees_of_freedom_are_those_of_an_analysis_of_variance() -> None:
     """Balanced data with one random intercept: the effect within groups has n - groups - 1 degrees of freedom."""
     rng = np.random.default_rng(2)
@@ -64,7 +102,7 @@ def test_degrees_of_freedom_are_those_of_an_analysis_of_variance() -> None:
     y = rng.normal(0, 2, 10)[group] + x + rng.normal(size=60)
     structure = Structure.build([group], [np.ones((60, 1))])
     found = fit_lmer(y, np.column_stack([np.ones(60), x]), structure, Layout.build(structure, [(1,)]), REML=True)
-    assert found.df[1] == pytest.approx(60 - 10 - 1, rel=1e-5)
+    assert found.df[1] == pytest.approx(60 - 10 - 1, rel=1e-9)
 
 
 def test_likelihood_ratio_of_a_variance_at_zero_is_zero() -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "cross_products",
     "diagonal_inverse",
     "factorise",
+    "fill",
     "selected_inverse",
     "solve",
     "transform",
@@ -264,7 +265,7 @@ def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
         S = factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m, m)
         if graph.dense[c]:
             U = factors.full[graph.full[c] : graph.full[c + 1]].reshape((last1 - first1) * q1, m)
-            _fill(graph, c, M12, U)
+            fill(graph, c, M12, U)
             for g in range(first1, last1):
                 _forward(factors.A, g, U[(g - first1) * q1 : (g - first1 + 1) * q1])
             S[:] = -np.dot(U.T, U)
@@ -345,7 +346,7 @@ def _backward(A, g, U):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _fill(graph, c, blocks, out):  # type: ignore[no-untyped-def]
+def fill(graph, c, blocks, out):  # type: ignore[no-untyped-def]
     """Write the pairs' blocks of one component into a matrix: levels of factor 1 down, levels of factor 2 across."""
     q1, q2 = blocks.shape[1], blocks.shape[2]
     first1, last1, first2, last2 = _levels(graph, c)

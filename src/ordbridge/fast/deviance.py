@@ -35,7 +35,7 @@ from ordbridge.fast.blocks import (
     transform,
 )
 
-__all__ = ["CrossProducts", "Room", "cross_products_of", "deviance", "new_room"]
+__all__ = ["CrossProducts", "Room", "add_scaled", "cross_products_of", "deviance", "new_room", "residual_sums"]
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 REGULAR = 1e-3  # diagonals of L above it allow a shorter way to the gradient
@@ -129,7 +129,7 @@ def _transposed(L, x, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _residual_sums(data, room, j, c1, c2, out1, out2):  # type: ignore[no-untyped-def]
+def residual_sums(data, room, j, c1, c2, out1, out2):  # type: ignore[no-untyped-def]
     """Set ``out`` to Z'(x - Z L c) for the column whose cross-product is Zx[j], given Z L c through c."""
     graph = data.graph
     b1, b2 = np.dot(c1, room.L1.T), np.dot(c2, room.L2.T)
@@ -236,11 +236,11 @@ def _inner(a, b):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _subtract(a, factor, b):  # type: ignore[no-untyped-def]
-    """Take factor * b from a, in place."""
+def add_scaled(a, factor, b):  # type: ignore[no-untyped-def]
+    """Add factor * b to a, in place."""
     for g in range(a.shape[0]):
         for k in range(a.shape[1]):
-            a[g, k] -= factor * b[g, k]
+            a[g, k] += factor * b[g, k]
 
 
 @_jit
@@ -285,8 +285,8 @@ def deviance(data, room, entries, reml, gradient):  # type: ignore[no-untyped-de
             gamma += inverse[j, k] * b[k]
         room.gamma[j] = gamma
         r2 -= gamma * b[j]
-        _subtract(room.u1, gamma, room.C1[j])
-        _subtract(room.u2, gamma, room.C2[j])
+        add_scaled(room.u1, -gamma, room.C1[j])
+        add_scaled(room.u2, -gamma, room.C2[j])
     if not r2 > 0.0:
         return math.inf
     _gradients(data, room, inverse, reml)
@@ -331,10 +331,10 @@ def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
             e1[:] = room.u1
             e2[:] = room.u2
             if not regular:
-                _residual_sums(data, room, p, room.u1, room.u2, e1, e2)
+                residual_sums(data, room, p, room.u1, room.u2, e1, e2)
                 for j in range(p):  # y - X gamma
-                    _subtract(e1, room.gamma[j], data.Zx1[j])
-                    _subtract(e2, room.gamma[j], data.Zx2[j])
+                    add_scaled(e1, -room.gamma[j], data.Zx1[j])
+                    add_scaled(e2, -room.gamma[j], data.Zx2[j])
             _add_outer(e1, room.u1, -1.0, G1)
             _add_outer(e2, room.u2, -1.0, G2)
         else:
@@ -342,7 +342,7 @@ def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
                 e1[:] = room.C1[j]
                 e2[:] = room.C2[j]
                 if not regular:
-                    _residual_sums(data, room, j, room.C1[j], room.C2[j], e1, e2)
+                    residual_sums(data, room, j, room.C1[j], room.C2[j], e1, e2)
                 for k in range(p):
                     _add_outer(e1, room.C1[k], -inverse[j, k], G1)
                     _add_outer(e2, room.C2[k], -inverse[j, k], G2)

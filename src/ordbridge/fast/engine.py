@@ -258,7 +258,7 @@ def _lmer(problem: Problem) -> Estimates:
         converged=converged,
         singular=found.singular,
         max_gradient=float(np.abs(found.gradient).max()),
-        hessian_condition=_condition_number(found.profile_hessian),
+        hessian_condition=_condition_number(found.hessian),
         evaluations=found.evaluations,
         random=_random_terms(ready, [found.sigma * L for L in found.L], found.modes, found.mode_variance),
     )

@@ -18,9 +18,10 @@ from numba import njit
 from ordbridge.fast.blocks import solve
 from ordbridge.fast.laplace import L_LO, L_UP, R_LO, R_UP, D, R
 
-__all__ = ["SMALLEST", "add_variance_part", "information"]
+__all__ = ["SMALLEST", "information", "inverse_variance_part"]
 
 SMALLEST = 0.01  # diagonals of L below it spoil the approximation
+LEAST = 0.1  # information below it counts as this much
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 _part = njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -36,8 +37,8 @@ def information(model, state):  # type: ignore[no-untyped-def]
     traces = np.zeros(model.factor.size)
     entries = np.zeros((model.factor.size, model.factor.size))
     first, second = np.flatnonzero(model.factor == 0), np.flatnonzero(model.factor == 1)
-    add_variance_part(first, model.row, model.column, state.L1, state.factors.N11, entries, traces)
-    add_variance_part(second, model.row, model.column, state.L2, state.factors.N22, entries, traces)
+    _add_variance_part(first, model.row, model.column, state.L1, state.factors.N11, entries, traces)
+    _add_variance_part(second, model.row, model.column, state.L2, state.factors.N22, entries, traces)
     out[mean:, mean:] = entries
     return out
 
@@ -104,7 +105,19 @@ def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def add_variance_part(free, row, column, L, N, out, traces):  # type: ignore[no-untyped-def]
+def inverse_variance_part(data, room):  # type: ignore[no-untyped-def]
+    """Invert the part about the entries of a linear mixed model's L, sigma profiled out, at the last evaluation."""
+    size = data.factor.size
+    out, traces = np.zeros((size, size)), np.zeros(size)
+    first, second = np.flatnonzero(data.factor == 0), np.flatnonzero(data.factor == 1)
+    _add_variance_part(first, data.row, data.column, room.L1, room.factors.N11, out, traces)
+    _add_variance_part(second, data.row, data.column, room.L2, room.factors.N22, out, traces)
+    values, vectors = np.linalg.eigh(out - 0.5 / data.n * np.outer(traces, traces))
+    return np.dot(vectors / np.maximum(values, LEAST), vectors.T)
+
+
+@_jit
+def _add_variance_part(free, row, column, L, N, out, traces):  # type: ignore[no-untyped-def]
     """Add the expected information about the free entries of one factor's L, and tr(P_g dS_a) to ``traces``."""
     q = L.shape[0]
     if q == 0:

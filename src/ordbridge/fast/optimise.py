@@ -1,4 +1,4 @@
-"""BFGS without bounds, for objectives whose every evaluation gives the gradient as well.
+"""BFGS and Newton's method without bounds, for objectives whose every evaluation gives the gradient as well.
 
 scipy's BFGS would do the same, but its bookkeeping costs more than an evaluation here, and it has no place for the
 modes that are carried along a search line (Nocedal & Wright 2006, chapters 3 and 6).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,11 +17,13 @@ from numba import njit
 
 from ordbridge.errors import FitTimeout
 
-__all__ = ["Clock", "Minimum", "Objective", "minimise"]
+__all__ = ["Clock", "Minimum", "Objective", "minimise", "newton"]
 
 SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
 LONGEST = 1.5  # no parameter of these models moves further in one step
 GUESSES = 2  # how many steps the objective's own guess is asked for again
+FLAT = 1e-7  # curvatures below it, relative to the largest one, count as this much
+NEGATIVE = 1e-5  # a curvature below minus this, relative to the largest one, makes a point a saddle
 
 
 class Objective(Protocol):
@@ -114,6 +117,68 @@ def minimise(
         _update(B, s, new_gradient - gradient)
         x, value, gradient = x + s, new_value, new_gradient
     return Minimum(x, value, gradient, evaluations, False)
+
+
+def newton(
+    objective: Objective,
+    x: np.ndarray,
+    hessian: Callable[[], np.ndarray],
+    clock: Clock,
+    gain: float = 1e-13,
+    iterations: int = 100,
+) -> Minimum:
+    """Minimise from ``x`` by Newton's method until a step promises to gain less than ``gain``.
+
+    ``hessian`` gives the Hessian at the point of the last evaluation, which at the end is the minimum. Where it is not
+    positive definite the steps go by the absolute values of the curvatures, which leads away from saddles.
+
+    Examples
+    --------
+    >>> class Valley:
+    ...     def __call__(self, x): return float(np.cosh(x).sum()), np.sinh(x)
+    ...     def prepare(self, direction): pass
+    ...     def moved(self, step): pass
+    >>> x = np.array([1.0, -2.0])
+    >>> bool(abs(newton(Valley(), x, lambda: np.diag(np.cosh(x)), Clock(None)).x).max() < 1e-6)
+    True
+    """
+    evaluations = 1
+    settled = False
+    for _ in range(iterations):
+        clock.check()
+        value, gradient = objective(x)
+        values, vectors = np.linalg.eigh(hessian())
+        steepness = np.maximum(np.abs(values), FLAT * np.abs(values).max())
+        direction = -(vectors @ ((vectors.T @ gradient) / steepness))
+        slope = float(gradient @ direction)
+        if -slope < gain:
+            beyond = _off_saddle(objective, x, value, values, vectors)
+            if beyond is None:
+                settled = True
+                break
+            x = beyond
+            continue
+        objective.prepare(direction)
+        first = min(1.0, LONGEST / float(np.abs(direction).max()))
+        step, _, _, used = _search(objective, x, value, gradient, direction, slope, first)
+        evaluations += used
+        if step == 0.0:
+            settled = -slope < max(1e3 * gain, 1e-12 * abs(value))
+            break
+        x = x + step * direction
+    value, gradient = objective(x)
+    return Minimum(x, value, gradient, evaluations, settled)
+
+
+def _off_saddle(
+    objective: Objective, x: np.ndarray, value: float, values: np.ndarray, vectors: np.ndarray
+) -> np.ndarray | None:
+    """Return a lower point along the direction of the most negative curvature, None if there is none."""
+    if values[0] < -NEGATIVE * values[-1]:
+        for step in (0.1, -0.1):
+            if objective(x + step * vectors[:, 0])[0] < value:
+                return x + step * vectors[:, 0]
+    return None
 
 
 @njit(cache=True, nogil=True)
