@@ -58,6 +58,13 @@ def slow(batch: Batch) -> Answer:
     return work(batch)
 
 
+def stalls(batch: Batch) -> Answer:
+    """Answer at once to the first two batches, which hold one replicate each, and then no longer."""
+    if any(f.replicate > 1 for f in batch.fits):
+        time.sleep(1.5)
+    return work(batch)
+
+
 def poisoned(batch: Batch) -> Answer:
     """Die of a segmentation fault at replicate 3 of lm, every time; note every attempt."""
     for f in batch.fits:

@@ -8,8 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from stub import same
 
+from ordbridge.errors import InputError
 from ordbridge.power import load
 
 SIMS = 120
@@ -27,6 +29,7 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+@pytest.mark.timeout(900)  # twenty-one programs have to start, which a busy machine is slow at
 def test_killed_twenty_times_and_resumed(grid, run_stub, tmp_path):
     """kill -9 of the whole program at any moment, from its first steps to the middle of its work."""
     moments = random.Random(1)
@@ -53,10 +56,6 @@ def test_killed_twenty_times_and_resumed(grid, run_stub, tmp_path):
 
 
 def test_a_run_in_another_process_holds_the_store(grid, run_stub, tmp_path):
-    import pytest
-
-    from ordbridge.errors import InputError
-
     with _start(tmp_path / "run") as program:
         try:
             while not (tmp_path / "run" / "manifest.json").exists():

@@ -126,7 +126,7 @@ def test_big_cells_first_in_batches_that_grow_and_shrink(grid):
         queue.learn(batch, len(batch.fits) * rows[-1] / 18_000)
     assert rows == sorted(rows, reverse=True)
     assert sum(sizes) == 4000
-    assert sizes[0] == 1 and max(sizes) == 150 and sizes[-1] < 20
+    assert sizes[:2] == [1, 200] and sizes[-1] < 20  # two seconds of work; at the end less
     assert queue.seconds_left() == 0
 
 

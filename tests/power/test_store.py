@@ -185,6 +185,15 @@ def test_parts_are_read_while_the_run_goes_on(grid, run_stub, folder):
     assert seen == sorted(seen)
 
 
+def test_what_is_done_is_stored_while_long_fits_go_on(run_stub, folder, monkeypatch):
+    monkeypatch.setattr(store, "EVERY_SECONDS", 0.4)
+    few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0.62)
+    seen = []
+    look = lambda progress: seen.append((progress.done, load(folder).fits.num_rows))  # noqa: E731
+    run_stub(few, stub.stalls, sims=6, store=folder, progress=look)
+    assert [rows for done, rows in seen if done == 4][-1] == 4
+
+
 def test_without_a_store_the_run_lives_as_long_as_its_object(grid, run_stub):
     run = run_stub(grid, sims=1)
     path = run.path

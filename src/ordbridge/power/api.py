@@ -56,7 +56,8 @@ def run(
         Datasets a cell.
     seed
         A whole number. Every (cell, replicate) has its own random stream: the table of fits does not depend on the
-        number of jobs, the backend, interruptions, or on which other cells and replicates there are.
+        number of jobs, the backend, interruptions, or on which other cells and replicates there are (``seconds``
+        apart, and R's lmer, which repeats itself to about 1e-8 only).
     engine
         ``"ordinal"`` (R) or ``"fast"``.
     jobs

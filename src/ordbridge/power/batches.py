@@ -11,14 +11,15 @@ from ordbridge.power.worker import Batch, Fit
 
 __all__ = ["Queue"]
 
-BATCH_SECONDS = 1.0  # long beside the cost of sending a batch, short beside a run and the patience of its user
+BATCH_SECONDS = 2.0  # long beside the cost of sending a batch, short beside a run and the patience of its user
+LEAST_SECONDS = 0.05  # towards the end batches shrink to this, by which one worker may end before the other
 COST = {"lm": 1.0, "clm": 1.5, "lmer": 30.0, "clmm": 300.0}  # roughly, in R; only the order of the cells depends on it
 
 
 class Queue:
     """The fits that are not stored yet, big cells first.
 
-    Batches grow to about a second of work, measured on the cell's own batches or, before there are any, on those of
+    Batches grow to about two seconds of work, measured on the cell's own batches or, before there are any, on those of
     others in proportion to their size; towards the end they shrink, so that all workers end together.
 
     Parameters
@@ -80,5 +81,8 @@ class Queue:
     def _how_many(self, cell: Cell) -> int:
         if self._pace is None:
             return 1
-        share = (self.seconds_left() or 0.0) / (4 * self._jobs)
-        return max(1, int(min(BATCH_SECONDS, share) / max(self._expected(cell), 1e-6)))
+        seconds = BATCH_SECONDS
+        if self._jobs > 1:
+            share = (self.seconds_left() or 0.0) / (4 * self._jobs)
+            seconds = min(BATCH_SECONDS, max(LEAST_SECONDS, share))
+        return max(1, int(seconds / max(self._expected(cell), 1e-6)))

@@ -116,6 +116,7 @@ def _loop(queue: Queue, store: Store, backend: Backend, tally: _Tally, work: Cal
                 lost.append(batch)
         if lost:
             _isolate([*lost, *_abandoned(running, queue, store, tally)], queue, store, backend, tally, work)
+        store.keep_up()  # rows must not wait for the next answer, which may be minutes away
         left = queue.seconds_left()
         tally.report(None if left is None else left / backend.jobs)
 
@@ -159,8 +160,11 @@ def _isolate(
     single = deque(replace(batch, fits=(fit,)) for batch in lost for fit in batch.fits)
     while single:
         batch = single.popleft()
+        future = backend.submit(work, batch)
+        while not wait([future], timeout=TICK).done:
+            store.keep_up()
         try:
-            answer = backend.submit(work, batch).result()
+            answer = future.result()
             store.add(answer.rows)
             tally.count(answer.rows)
         except Exception as error:

@@ -53,7 +53,7 @@ FITS = pa.schema(
 )
 """The columns of the fits table."""
 
-EVERY_SECONDS = 1.0  # how much work a kill can cost at most, apart from the fits under way
+EVERY_SECONDS = 2.0  # how much finished work a kill can cost at most, apart from the batches under way
 BUFFERED_ROWS = 20_000
 SMALL_ROWS, SMALL_PARTS = 20_000, 50  # so many parts below so many rows are merged into one
 IDENTITY = b"ordbridge_run"
@@ -96,10 +96,15 @@ class Store:
             raise
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows; they are on disk a second later at most."""
+        """Take rows; :meth:`keep_up` writes them two seconds later at most."""
         self._rows.append(rows)
-        waiting = sum(table.num_rows for table in self._rows)
-        if waiting >= BUFFERED_ROWS or time.monotonic() - self._flushed >= EVERY_SECONDS:
+        if sum(table.num_rows for table in self._rows) >= BUFFERED_ROWS:
+            self.flush()
+        self.keep_up()
+
+    def keep_up(self) -> None:
+        """Write what is waiting if the last part is two seconds old; to be called now and then."""
+        if time.monotonic() - self._flushed >= EVERY_SECONDS:
             self.flush()
 
     def flush(self) -> None:

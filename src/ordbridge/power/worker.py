@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import signal
@@ -11,8 +12,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,15 +77,16 @@ def fit_batch(batch: Batch) -> Answer:
     bench = _bench(batch.cell, batch.timeout)
     for fit in batch.fits:
         _warm(fit.engine, fit.model, bench)
+    engines = {name: engine_module(name) for name in {fit.engine for fit in batch.fits}}
     started = time.perf_counter()
     rows: list[tuple[Any, ...]] = []
     versions: dict[str, str] = {}
-    replicate, rating = -1, np.empty(0)
+    replicate, ratings = -1, bench.any_ratings
     for fit in batch.fits:
         if fit.replicate != replicate:
             replicate = fit.replicate
-            rating = bench.simulator.draw(batch.cell.stream(batch.seed, replicate))[0]
-        row, found = _fit(bench, fit, rating)
+            ratings = _Ratings(bench.simulator.draw(batch.cell.stream(batch.seed, replicate))[0])
+        row, found = _fit(bench, fit, engines[fit.engine], ratings)
         rows.append(row)
         versions |= found
     return Answer(to_table(rows), time.perf_counter() - started, _versions() | versions)
@@ -103,20 +106,39 @@ def failed_row(cell: Cell, fit: Fit, status: str, message: str, seconds: float |
     return (*_key(cell, fit), *[None] * 8, status, message, seconds)
 
 
+class _Ratings:
+    """The ratings of one dataset, as all its models see them."""
+
+    def __init__(self, rating: np.ndarray) -> None:
+        self._rating = rating
+
+    @cached_property
+    def numbers(self) -> Column:
+        return Column("numeric", self._rating.astype(float))
+
+    @cached_property
+    def categories(self) -> Column:
+        used, codes = np.unique(self._rating, return_inverse=True)  # categories that nobody used drop out, as in R
+        if used.size < 2:
+            raise InputError(f"all ratings are {used[0]}; two or more categories are needed")
+        return Column("factor", codes, tuple(map(str, used)), ordered=True)
+
+
 class _Bench:
     """A cell made ready: its simulator, and each model's problem without the ratings."""
 
     def __init__(self, cell: Cell, timeout: float | None) -> None:
         self.cell, self.timeout = cell, timeout
         self.simulator = Simulator(cell.design, cell.truth, cell.variant)
-        self.two_categories = 1 + np.arange(cell.design.num_rows) % 2
+        self.any_ratings = _Ratings(1 + np.arange(cell.design.num_rows) % 2)
         self._problems: dict[Model, Problem] = {}
 
-    def problem(self, model: Model, rating: np.ndarray) -> Problem:
+    def problem(self, model: Model, ratings: _Ratings) -> Problem:
         if model not in self._problems:
             self._problems[model] = template(self.cell, model, self.timeout)
         problem = self._problems[model]
-        return replace(problem, columns={**problem.columns, "rating": _response(model, rating)})
+        rating = ratings.categories if model.ordinal else ratings.numbers
+        return replace(problem, columns={**problem.columns, "rating": rating})
 
 
 _warmed: set[tuple[str, str]] = set()
@@ -134,7 +156,7 @@ def _warm(engine: str, model: Model, bench: _Bench) -> None:
         bridge.require(*PACKAGES[model.kind])
     if engine == "fast" or model.start == "fast":
         with suppress(Exception):
-            engine_module("fast").fit(bench.problem(model, bench.two_categories))
+            engine_module("fast").fit(bench.problem(model, bench.any_ratings))
 
 
 @lru_cache(maxsize=4)
@@ -142,19 +164,10 @@ def _bench(cell: Cell, timeout: float | None) -> _Bench:
     return _Bench(cell, timeout)
 
 
-def _response(model: Model, rating: np.ndarray) -> Column:
-    if not model.ordinal:
-        return Column("numeric", rating.astype(float))
-    used, codes = np.unique(rating, return_inverse=True)  # categories that nobody used drop out, as in R
-    if used.size < 2:
-        raise InputError(f"all ratings are {used[0]}; two or more categories are needed")
-    return Column("factor", codes, tuple(map(str, used)), ordered=True)
-
-
-def _fit(bench: _Bench, fit: Fit, rating: np.ndarray) -> tuple[tuple[Any, ...], Mapping[str, str]]:
+def _fit(bench: _Bench, fit: Fit, engine: ModuleType, ratings: _Ratings) -> tuple[tuple[Any, ...], Mapping[str, str]]:
     begun = time.perf_counter()
     try:
-        estimates = engine_module(fit.engine).fit(bench.problem(fit.model, rating))
+        estimates = engine.fit(bench.problem(fit.model, ratings))
     except BridgeError:
         raise
     except FitTimeout as error:
@@ -170,14 +183,15 @@ def _fit(bench: _Bench, fit: Fit, rating: np.ndarray) -> tuple[tuple[Any, ...], 
 
 
 def _row(cell: Cell, fit: Fit, found: Estimates, seconds: float) -> tuple[Any, ...]:
-    said = "; ".join(c.text.strip() for c in found.conditions if c.kind == "warning")
+    said = "; ".join(c.text.strip() for c in found.conditions if c.kind == "warning") if found.conditions else ""
     if fit.model.term not in found.terms:
         message = f"the term {fit.model.term!r} is not in the fit, which has: {', '.join(found.terms)}"
         return failed_row(cell, fit, "error", message, seconds)
     i = found.terms.index(fit.model.term)
-    numbers = tuple(float(getattr(found, n)[i]) for n in ("estimate", "std_error", "statistic", "df", "p_value"))
+    columns = (found.estimate, found.std_error, found.statistic, found.df, found.p_value)
+    numbers = tuple(column.item(i) for column in columns)
     status = "ok"
-    if not np.isfinite(numbers[-1]):
+    if not math.isfinite(numbers[-1]):
         status, said = "error", f"no p-value{': ' + said if said else ''}"
     elif said or not found.converged:
         status, said = "warning", said or "did not converge"
