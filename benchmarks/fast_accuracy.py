@@ -4,12 +4,15 @@
 
 The studies run over the five variance settings of Howcroft & Rieser (2021), two to four systems, three to seven
 categories and four links. Every dataset is fitted by clmm and lmer in both engines and leaves a line in the store; a
-run that was stopped goes on where it was. ``--show`` only prints the tables, in Markdown, from the store; ``--refit``
+run that was stopped goes on where it was. At the end lmerTest is asked once more about every dataset, now for its
+table of coefficients at the fast engine's optimum (``lmer(start = theta, optimizer = NULL)``): that separates what the
+two compute from where their searches end. ``--show`` only prints the tables, in Markdown, from the store; ``--refit``
 fits the stored datasets once more with the fast engine and keeps R's fits.
 
-A case in which a p-value of clmm differs by more than 1 % is listed with both log likelihoods and a verdict:
-"fast higher" (its log likelihood is higher, by more than rounding), "boundary" (a standard deviation at zero in one of
-the two, or on the two sides of ordinal's 1e-3 rule), or "R HIGHER", which must not happen.
+A case in which a p-value differs by more than 1 % is listed with both log likelihoods and a verdict: "fast higher"
+(its log likelihood is higher, by more than rounding), "boundary" (the same likelihood and a standard deviation at zero
+in one of the two, or on the two sides of ordinal's 1e-3 rule), or "R HIGHER", which must not happen. For lmer every
+difference over 1e-4 in p or 1e-3 in df has a verdict, and is counted by it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import json
+import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -31,11 +36,26 @@ from ordbridge import design, papers, simulate
 from ordbridge.models import r_engine
 from ordbridge.models.prepare import prepare
 
-SYSTEMS = (2, 2, 2, 3, 2, 2, 3, 2, 2, 4, 2, 2, 2, 3, 2, 2, 3, *[2] * 23)
-"""For five datasets each; few with many systems, over which R takes minutes."""
+RARELY_FOUR = (2, 2, 2, 3, 2, 2, 3, 2, 2, 2)  # R takes minutes over four systems: 10 of the 200 datasets have them
+SYSTEMS = (*RARELY_FOUR[:9], 4, *RARELY_FOUR, *RARELY_FOUR, *RARELY_FOUR[:9], 4)
 LINKS = ("probit", "logit", "probit", "cloglog", "probit", "loglog", "probit", "logit")
 FORMULA = "rating ~ system + (system | participant) + (system | item)"
 OVER = 0.01
+ROUNDING = {"clmm": 1e-6, "lmer": 1e-10}  # log likelihoods closer than this are the same
+LMER_P, LMER_DF = 1e-4, 1e-3
+
+AT_THE_FAST_OPTIMUM = """
+suppressMessages(library(lmerTest))
+nowhere <- lmerControl(optimizer = NULL, calc.derivs = FALSE)
+for (line in readLines("starts.txt")) {
+  words <- strsplit(line, " ")[[1]]
+  d <- read.csv(paste0(words[1], ".csv"), stringsAsFactors = TRUE)
+  fit <- suppressMessages(suppressWarnings(
+    lmer(as.formula(words[2]), d, REML = TRUE, start = as.numeric(words[-(1:2)]), control = nowhere)))
+  t <- coef(summary(fit))[-1, , drop = FALSE]
+  cat(words[1], sprintf("%.15g", c(logLik(fit), t[, "df"], t[, "Pr(>|t|)"])), "\\n")
+}
+"""
 
 
 def dataset(index: int) -> dict[str, Any]:
@@ -92,23 +112,47 @@ def compare(index: int, known: dict[str, Any] | None = None) -> dict[str, Any]:
     return line
 
 
+def ask_lmer_there(lines: list[dict[str, Any]]) -> None:
+    """Add to every line what lmerTest says at the fast engine's optimum."""
+    from ordbridge import fast
+
+    waiting = {str(line["index"]): line for line in lines if "lmer_there" not in line and "p" in line["lmer_fast"]}
+    if not waiting:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        starts = []
+        for name, line in waiting.items():
+            table = dataset(line["index"])["table"]
+            theta = fast.start(prepare("lmer", FORMULA, table, REML=True, ddf="Satterthwaite"))
+            table.to_pandas().to_csv(Path(folder, f"{name}.csv"), index=False)
+            starts.append(" ".join([name, FORMULA.replace(" ", ""), *(f"{value:.17g}" for value in theta)]))
+        Path(folder, "starts.txt").write_text("\n".join(starts) + "\n")
+        Path(folder, "run.R").write_text(AT_THE_FAST_OPTIMUM)
+        done = subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=folder, capture_output=True, text=True, check=True)
+    for answer in done.stdout.splitlines():
+        name, loglik, *rest = answer.split()
+        df, p = np.split(np.array(rest, dtype=float), 2)
+        waiting[name]["lmer_there"] = {"loglik": float(loglik), "df": df.tolist(), "p": p.tolist()}
+
+
 def relative(a: list[float], b: list[float]) -> float:
     """Return the largest relative difference, NaN if a number is missing."""
     x, y = np.array(a, dtype=float), np.array(b, dtype=float)
     return float(np.max(np.abs(x - y) / np.maximum(np.abs(y), 1e-300)))
 
 
-def verdict(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
+def verdict(ours: dict[str, Any], theirs: dict[str, Any], model: str) -> str:
     """Say why two fits differ."""
     if "p" not in theirs or not np.isfinite(theirs["p"]).all():
         return "R gave no p-value"
     if "p" not in ours or not np.isfinite(ours["p"]).all():
         return "fast gave no p-value" + (" (flagged)" if not ours.get("converged", False) else "")
-    if ours["loglik"] > theirs["loglik"] + 1e-6:
+    gain, same = ours["loglik"] - theirs["loglik"], ROUNDING[model]
+    if gain > same:
         return "fast higher"
-    if ours["loglik"] > theirs["loglik"] - 1e-5 and (ours["singular"] or theirs["singular"]):
-        return "boundary"
-    return "R HIGHER" if ours["loglik"] < theirs["loglik"] - 1e-5 else "same likelihood"
+    if gain < -10 * same:
+        return "R HIGHER"
+    return "boundary" if ours["singular"] or theirs["singular"] else "same likelihood"
 
 
 def show(lines: list[dict[str, Any]]) -> None:
@@ -120,21 +164,27 @@ def show(lines: list[dict[str, Any]]) -> None:
         for systems in sorted({line["systems"] for line in lines}):
             group = [line for line in lines if line["systems"] == systems]
             print(f"| {model} | {systems} | {' | '.join(summary(group, model))} |")
-    print("\nEvery clmm over 1 %:\n")
+    for model in ("clmm", "lmer"):
+        show_cases(lines, model)
+    show_lmer(lines)
+
+
+def show_cases(lines: list[dict[str, Any]], model: str) -> None:
+    """List every case over 1 %."""
+    print(f"\nEvery {model} over 1 %:\n")
     print("| dataset | setting | systems | categories | link | difference | logLik fast | logLik R | verdict |")
     print("|---|---|---|---|---|---|---|---|---|")
     for line in lines:
-        ours, theirs = line["clmm_fast"], line["clmm_r"]
+        ours, theirs = line[f"{model}_fast"], line[f"{model}_r"]
         difference = relative(ours.get("p", [np.nan]), theirs.get("p", [np.nan]))
         if not difference <= OVER:
             values = [line["index"], line["setting"], line["systems"], line["categories"], line["link"]]
             shown = [
-                f"{100 * difference:.1f} %",
+                f"{100 * difference:.1f} %" if np.isfinite(difference) else "",
                 f"{ours.get('loglik', np.nan):.5f}",
                 f"{theirs.get('loglik', np.nan):.5f}",
             ]
-            print(f"| {' | '.join(map(str, values))} | {' | '.join(shown)} | {verdict(ours, theirs)} |")
-    show_lmer(lines)
+            print(f"| {' | '.join(map(str, values))} | {' | '.join(shown)} | {verdict(ours, theirs, model)} |")
 
 
 def summary(lines: list[dict[str, Any]], model: str) -> list[str]:
@@ -159,26 +209,33 @@ def statistics(values: list[float | None]) -> float:
 
 
 def show_lmer(lines: list[dict[str, Any]]) -> None:
-    """Say how lmer's p and df agree, and who has the higher likelihood where they do not."""
-    pairs = [
-        (line["lmer_fast"], line["lmer_r"]) for line in lines if "p" in line["lmer_fast"] and "p" in line["lmer_r"]
-    ]
-    p = np.array([relative(a["p"], b["p"]) for a, b in pairs])
-    df = np.array([relative(a["df"], b["df"]) for a, b in pairs])
-    gain = np.array([a["loglik"] - b["loglik"] for a, b in pairs])
-    regular = np.array([not a["singular"] and not b["singular"] for a, b in pairs])
-    lower = "logLik lower by over 1e-7"
-    print(f"\n| lmer | datasets | p within 1e-4 | df within 1e-3 | fast {lower} | R's {lower} |")
-    print("|---|---|---|---|---|---|")
-    for name, chosen in (("regular fits", regular), ("singular fits", ~regular)):
-        k = chosen.sum()
-        counts = [
-            (p[chosen] <= 1e-4).sum(),
-            (df[chosen] <= 1e-3).sum(),
-            (gain[chosen] < -1e-7).sum(),
-            (gain[chosen] > 1e-7).sum(),
-        ]
-        print(f"| {name} | {k} | {' | '.join(map(str, counts))} |")
+    """Say how lmer's p and df agree where R stops and at the fast optimum, and give a verdict where they do not."""
+    cases = [line for line in lines if "p" in line["lmer_fast"] and "p" in line["lmer_r"]]
+    regular = [line for line in cases if not line["lmer_fast"]["singular"] and not line["lmer_r"]["singular"]]
+    singular = [line for line in cases if line not in regular]
+    print("\n| lmer | datasets | p and df agree | at the fast optimum | fast higher | boundary | R HIGHER | other |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, group in (("regular fits", regular), ("singular fits", singular)):
+        apart = [line for line in group if not agree(line["lmer_fast"], line["lmer_r"])]
+        found = [verdict(line["lmer_fast"], line["lmer_r"], "lmer") for line in apart]
+        counts = [found.count(word) for word in ("fast higher", "boundary", "R HIGHER")]
+        there = [line for line in group if "lmer_there" in line]
+        agreeing = f"{sum(agree(line['lmer_fast'], line['lmer_there']) for line in there)} of {len(there)}"
+        numbers = [len(group), len(group) - len(apart), agreeing, *counts, len(apart) - sum(counts)]
+        print(f"| {name} | {' | '.join(map(str, numbers))} |")
+    print(f"\nAgree: p within {LMER_P:g} and df within {LMER_DF:g}, relative.", end="")
+    there = [line for line in cases if "lmer_there" in line]
+    if there:
+        p = max(relative(line["lmer_fast"]["p"], line["lmer_there"]["p"]) for line in there)
+        df = max(relative(line["lmer_fast"]["df"], line["lmer_there"]["df"]) for line in there)
+        print(f" Largest differences at the fast optimum: {p:.1e} in p, {df:.1e} in df.")
+    least = min(line["lmer_fast"]["loglik"] - line["lmer_r"]["loglik"] for line in cases)
+    print(f"Smallest gain of the fast engine's log likelihood over R's: {least:.1e}.")
+
+
+def agree(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    """Tell whether p and df of two lmer fits are the same for all purposes."""
+    return relative(ours["p"], theirs["p"]) <= LMER_P and relative(ours["df"], theirs["df"]) <= LMER_DF
 
 
 def main() -> None:
@@ -193,7 +250,6 @@ def main() -> None:
     done = {line["index"] for line in lines}
     if arguments.refit:
         lines = [compare(line["index"], line) for line in lines]
-        arguments.store.write_text("".join(json.dumps(line) + "\n" for line in lines))
     elif not arguments.show:
         for index in range(arguments.datasets):
             if index in done:
@@ -202,6 +258,9 @@ def main() -> None:
             lines.append(line)
             with arguments.store.open("a") as file:
                 file.write(json.dumps(line) + "\n")
+    if not arguments.show:
+        ask_lmer_there(lines)
+        arguments.store.write_text("".join(json.dumps(line) + "\n" for line in lines))
     show(sorted(lines, key=lambda line: line["index"]))
 
 

@@ -50,15 +50,19 @@ def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Colum
 
 
 def start(problem: Problem) -> np.ndarray | list[np.ndarray]:
-    """Return the native optimum as ordinal::clmm takes its start.
+    """Return the native optimum of a clmm or lmer as R takes its start.
 
-    That is thresholds and coefficients, and the entries of the Cholesky factors: per term, in ordinal's order of terms,
-    the diagonal and then the entries below it, column by column. A single term (1 | group) has one vector, with the
-    logarithm of its standard deviation at the end.
+    For ordinal::clmm that is thresholds and coefficients, and the entries of the Cholesky factors: per term, in
+    ordinal's order of terms, the diagonal and then the entries below it, column by column. A single term (1 | group)
+    has one vector, with the logarithm of its standard deviation at the end. For lme4::lmer it is theta: per term the
+    lower triangle of the relative Cholesky factor, column by column.
     """
     _refuse(problem)
-    ready, categories = _with_response(problem)
-    y, levels = _categories(problem, ready, categories)
+    ready, value = _with_response(problem)
+    if problem.model == "lmer":
+        triangles = _term_blocks(ready, _solve_lmer(problem, ready, value).L)
+        return np.concatenate([L[k:, k] for L in triangles for k in range(L.shape[0])])
+    y, levels = _categories(problem, ready, value)
     solution = _solve_clmm(problem, ready, y, levels)
     n_mean = solution.parameters.size - ready.crossed[1].factor.size
     mean = solution.parameters[:n_mean]
@@ -237,14 +241,17 @@ def _lm(problem: Problem) -> Estimates:
     )
 
 
-def _lmer(problem: Problem) -> Estimates:
+def _solve_lmer(problem: Problem, ready: Design, value: Column):  # type: ignore[no-untyped-def]
     from ordbridge.fast.lmer import fit_lmer
 
-    ready, value = _with_response(problem)
-    y = _numbers(problem, ready, value)
     structure, layout = ready.crossed
     reml = problem.REML is None or bool(problem.REML)
-    found = fit_lmer(y, ready.X, structure, layout, reml, problem.timeout)
+    return fit_lmer(_numbers(problem, ready, value), ready.X, structure, layout, reml, problem.timeout)
+
+
+def _lmer(problem: Problem) -> Estimates:
+    ready, value = _with_response(problem)
+    found = _solve_lmer(problem, ready, value)
     said, converged = lmer_conditions(found)
     return _linear_estimates(
         ready,
@@ -253,7 +260,7 @@ def _lmer(problem: Problem) -> Estimates:
         found.df,
         found.sigma,
         loglik=found.loglik,
-        edf=found.beta.size + layout.factor.size + 1,
+        edf=found.beta.size + found.entries.size + 1,
         conditions=(*ready.conditions, *said),
         converged=converged,
         singular=found.singular,
