@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from ordbridge.cli import main
@@ -43,12 +44,27 @@ def test_the_command_of_the_documentation(tmp_path, capsys):
     assert main([*arguments, "--store", store, "--out", table, "--plot", picture]) == 0
     out, err = capsys.readouterr()
     assert "type-I error" in out and f"12 fits in {store}" in out
+    title, _, head, *_ = out.splitlines()
+    assert title.strip().endswith("engine ordinal, variance low, items 20, ratings_per_text 3")
+    columns = ["effect", "model", "measure", "n", "n_ok", "n_failed", "power", "conf_low", "conf_high", "mc_error"]
+    assert head.split() == columns
     assert "12 of 12 fits" in err
     assert read(table).num_rows == 4
     assert Path(picture).read_text().count("Low Variance")
     assert main([*arguments[:-3], "4", "--store", store, "--quiet"]) == 0  # more sims, one job
     out, err = capsys.readouterr()
     assert "16 fits in" in out and not err
+
+
+def test_columns_that_differ_or_speak_of_failures_are_shown():
+    from ordbridge.cli.power import _narrowed
+
+    row = {"cell": "a", "items": 20, "effect": 0.0, "engine": "fast", "term": "system", "n_failed": 0}
+    row |= {"power_if_failures_significant": 0.5, "note": None}
+    other = row | {"cell": "b", "items": 30, "n_failed": 1, "note": "every fit failed"}
+    table, common = _narrowed(pa.Table.from_pylist([row, other]), ["items", "effect"])
+    assert table.column_names == ["items", "effect", "n_failed", "power_if_failures_significant", "note"]
+    assert common == []
 
 
 def test_a_study_file_is_written_and_read(tmp_path, capsys):

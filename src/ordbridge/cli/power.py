@@ -13,6 +13,8 @@ from ordbridge.cli import paper, show, talk
 from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ordbridge.power import Run
     from ordbridge.power.study import Study
 
@@ -127,11 +129,8 @@ def _started(models: Any, start: str) -> dict[str, Any]:
 
 
 def _show(result: Run) -> None:
-    table = result.power()
-    hidden = {"cell", "term", "engine"} if len({*table["term"].to_pylist()}) < 2 else {"cell", "engine"}
-    if not any(table["note"].to_pylist()):
-        hidden.add("note")
-    show.table(table.drop_columns(list(hidden)), title=f"Power at alpha {result.alpha:g}, engine {result.engine}")
+    table, common = _narrowed(result.power(), list(result.grid.axes))
+    show.table(table, title=", ".join([f"Power at alpha {result.alpha:g}", f"engine {result.engine}", *common]))
     failures = result.failures()
     if failures.num_rows:
         show.table(failures, title="Failed fits (not significant in `power`)")
@@ -141,6 +140,20 @@ def _show(result: Run) -> None:
         if audit.cases.num_rows:
             show.table(audit.cases, title="p differs by more than 1 %")
     show.line(f"{result.fits.num_rows} fits in {result.path}")
+
+
+def _narrowed(table: pa.Table, axes: list[str]) -> tuple[pa.Table, list[str]]:
+    """Leave out columns that say nothing here, so that the rest fits on a screen; say what all rows have in common."""
+    values = {name: [*dict.fromkeys(map(str, table[name].to_pylist()))] for name in table.column_names}
+    same = [name for name in axes if len(values[name]) == 1 and name != "effect"]
+    hidden = {"cell", "engine", *same}
+    if len(values["term"]) == 1:
+        hidden.add("term")
+    if values["note"] == ["None"]:
+        hidden.add("note")
+    if values["n_failed"] == ["0"]:
+        hidden.add("power_if_failures_significant")  # it is the power
+    return table.drop_columns(list(hidden)), [f"{name} {values[name][0]}" for name in same]
 
 
 def _keep(result: Run, args: argparse.Namespace) -> None:

@@ -69,11 +69,17 @@ class Queue:
         pace = self._seconds[batch.cell] / self._size[batch.cell]
         self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
 
-    def seconds_left(self) -> float | None:
-        """Return how long one worker would need for all that is still here; None before the first answer."""
+    def seconds_left(self, under_way: Iterable[Batch] = ()) -> float | None:
+        """Return how long one worker would need for all that is still here, and for batches that are under way.
+
+        None before the first answer.
+        """
         if self._pace is None:
             return None
-        return sum(left * self._expected(cell) for cell, left in self._left.items())
+        left = sum(left * self._expected(cell) for cell, left in self._left.items())
+        return left + sum(
+            self._expected(batch.cell) * len({fit.replicate for fit in batch.fits}) for batch in under_way
+        )
 
     def _expected(self, cell: Cell) -> float:
         return self._seconds.get(cell, (self._pace or 0.0) * self._size[cell])

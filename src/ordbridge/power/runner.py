@@ -117,7 +117,7 @@ def _loop(queue: Queue, store: Store, backend: Backend, tally: _Tally, work: Cal
         if lost:
             _isolate([*lost, *_abandoned(running, queue, store, tally)], queue, store, backend, tally, work)
         store.keep_up()  # rows must not wait for the next answer, which may be minutes away
-        left = queue.seconds_left()
+        left = queue.seconds_left(running.values())
         tally.report(None if left is None else left / backend.jobs)
 
 
