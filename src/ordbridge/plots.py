@@ -448,8 +448,14 @@ def _simulated(panel: Axes, plan: Planned, rows: list[dict[str, Any]], x: str, y
         if not here:
             continue
         across, up = [row[x] for row in here], [row[y] for row in here]
-        look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3, "clip_on": False}
-        panel.scatter(across, up, s=28, color=colour, label=verdict, **look)
+        hollow = verdict == "undecided"  # to be seen on the grey of the curve
+        look: dict[str, Any] = {
+            "edgecolor": INK if hollow else "white",
+            "linewidth": 0.8,
+            "zorder": 3,
+            "clip_on": False,
+        }
+        panel.scatter(across, up, s=28, color="white" if hollow else colour, label=verdict, **look)
         if y == "power":
             panel.vlines(across, [r["conf_low"] for r in here], [r["conf_high"] for r in here], color=colour)
     if (best := plan.recommended) is not None and plan.question != "power":
