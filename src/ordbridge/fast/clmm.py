@@ -59,7 +59,7 @@ class _Objective:
         self.tangent = (np.zeros_like(state.u1), np.zeros_like(state.u2))
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        if self.last is None or self.last[1] > self.closeness or not np.array_equal(self.last[0], x):
+        if self.last is None or self.last[1] > self.closeness or (self.last[0] != x).any():
             gradient = np.empty(x.size)
             self.evaluations += 1
             value = float(evaluate(self.model, self.state, x, gradient, self.closeness))

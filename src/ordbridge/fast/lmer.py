@@ -8,16 +8,17 @@ import numpy as np
 
 from ordbridge.fast.blocks import Structure
 from ordbridge.fast.curvature import second_derivatives
+from ordbridge.fast.descent import ARRIVED, UNDERWAY, descend
 from ordbridge.fast.deviance import CrossProducts, Room, cross_products_of, deviance, new_room
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.information import SMALLEST, inverse_variance_part
-from ordbridge.fast.optimise import Clock, Minimum, minimise, newton
+from ordbridge.fast.optimise import Clock, Minimum, newton
 
 __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
 
 SINGULAR = 1e-4  # lme4's isSingular: a relative standard deviation below it
 AT_ZERO = 1e-4
 SEARCHED, SETTLED = 1e-12, 1e-11  # promised gains at which BFGS ends, and Newton's method after it
+AT_A_TIME, MOST = 10, 300  # steps of BFGS between two looks at the clock, and in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +80,22 @@ class _Objective:
         return float(np.sqrt(self.room.values[1] / (n - p if self.reml else n)))
 
     def inverse(self) -> np.ndarray | None:
-        """Invert the expected information about the entries, with sigma profiled out, at the last evaluation."""
-        if min(np.abs(L.diagonal()).min(initial=1.0) for L in (self.room.L1, self.room.L2)) < SMALLEST:
-            return None
-        guess: np.ndarray = inverse_variance_part(self.data, self.room)
-        return guess
+        """Nothing is guessed: the search begins elsewhere."""
+        return None
+
+    def descend(self, x: np.ndarray, clock: Clock) -> Minimum:
+        """Go down from x by BFGS, a few steps at a time so that the clock is looked at."""
+        x, gradient, B = x.copy(), np.zeros(x.size), np.empty((x.size, x.size))
+        value, done, used, state = 0.0, 0, 0, UNDERWAY
+        while state == UNDERWAY and done < MOST:
+            clock.check()
+            value, more, state = descend(
+                self.data, self.room, self.reml, x, gradient, B, value, done, AT_A_TIME, SEARCHED
+            )
+            done, used = done + AT_A_TIME, used + more
+        self.evaluations += used
+        self.last = (x.copy(), value, gradient)
+        return Minimum(x, value, gradient, used, state == ARRIVED)
 
 
 def fit_lmer(
@@ -194,7 +206,7 @@ def _search(objective: _Objective, layout: Layout, clock: Clock) -> Minimum:
     ends: list[Minimum] = []
     for correlation in (0.0, 0.6, -0.6):
         x = np.where(layout.diagonal, 0.5, 0.5 * correlation)
-        found = minimise(objective, x, clock, SEARCHED)
+        found = objective.descend(x, clock)
         ends.append(found)
         doubtful = not found.converged or (np.abs(found.x[layout.first]) < 0.05).any()
         if not (doubtful and layout.has_correlations):

@@ -17,7 +17,7 @@ from numba import njit
 
 from ordbridge.errors import FitTimeout
 
-__all__ = ["Clock", "Minimum", "Objective", "minimise", "newton"]
+__all__ = ["Clock", "Minimum", "Objective", "between", "direction_of", "minimise", "newton", "update"]
 
 SUFFICIENT, CURVATURE = 1e-4, 0.9  # the constants of Wolfe's conditions
 LONGEST = 1.5  # no parameter of these models moves further in one step
@@ -97,10 +97,10 @@ def minimise(
     B = guess.copy()
     for iteration in range(iterations):
         clock.check()
-        direction, slope, longest = _direction(B, gradient)
+        direction, slope, longest = direction_of(B, gradient)
         if not slope < 0:  # rounding has spoiled the approximation: start it again
             B = guess.copy()
-            direction, slope, longest = _direction(B, gradient)
+            direction, slope, longest = direction_of(B, gradient)
         if -slope < gain:
             return Minimum(x, value, gradient, evaluations, True)
         objective.prepare(direction)
@@ -114,7 +114,7 @@ def minimise(
         if inverse is None and iteration < GUESSES and used == 1:
             again = objective.inverse()
             B = B if again is None else again
-        _update(B, s, new_gradient - gradient)
+        update(B, s, new_gradient - gradient)
         x, value, gradient = x + s, new_value, new_gradient
     return Minimum(x, value, gradient, evaluations, False)
 
@@ -182,7 +182,7 @@ def _off_saddle(
 
 
 @njit(cache=True, nogil=True)
-def _direction(B, gradient):  # type: ignore[no-untyped-def]
+def direction_of(B, gradient):  # type: ignore[no-untyped-def]
     """Return -B g, its slope along g, and its largest entry."""
     direction = np.empty_like(gradient)
     slope, longest = 0.0, 0.0
@@ -197,7 +197,7 @@ def _direction(B, gradient):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _update(B, s, y):  # type: ignore[no-untyped-def]
+def update(B, s, y):  # type: ignore[no-untyped-def]
     """Update the inverse Hessian B in place with a step s and the change y of the gradient."""
     n = s.size
     sy, ss, yy, yBy = 0.0, 0.0, 0.0, 0.0
@@ -252,11 +252,12 @@ def _search(
         else:
             if abs(high - low) < 1e-10 * max(1.0, abs(high)):
                 break
-            step = _between(low, low_value, low_slope, high, high_value, high_slope)
+            step = between(low, low_value, low_slope, high, high_value, high_slope)
     return (*best, used)
 
 
-def _between(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> float:
+@njit(cache=True, nogil=True)
+def between(a, fa, ga, b, fb, gb):  # type: ignore[no-untyped-def]
     """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = b - a
     if not math.isfinite(fb):
@@ -267,4 +268,4 @@ def _between(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> 
         return a + 0.5 * width
     d2 = math.sqrt(square)
     step = b - width * (gb + d2 - d1) / (gb - ga + 2.0 * d2)
-    return float(min(max(step, a + 0.1 * width), b - 0.1 * width))
+    return min(max(step, a + 0.1 * width), b - 0.1 * width)
