@@ -20,7 +20,7 @@ test: .venv/.ready
 
 # the tests build it, too, where mkdocs is there
 docs: .venv/.ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "read site/index.html"
 
 clean:

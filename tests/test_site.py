@@ -22,14 +22,28 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def build(root, folder, code=0):
+    """Build the site, and return what mkdocs says; not with --quiet, where warnings do not count."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stderr
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    build(ROOT, folder)
     return folder
+
+
+def test_strict_means_strict(tmp_path):
+    """A link to nowhere ends the build."""
+    (tmp_path / "mkdocs.yml").write_text("site_name: here\nplugins: []\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Here\n\n[there](nowhere.md)\n")
+    assert "nowhere.md" in build(tmp_path, tmp_path / "site", code=1)
 
 
 class Fetched(HTMLParser):
