@@ -58,8 +58,19 @@ def _r_is_loaded() -> bool:
     return "libR.so" in Path("/proc/self/maps").read_text()
 
 
-def test_a_cluster_of_our_own(grid, run_stub):
+def test_a_cluster_of_our_own_even_if_slow_to_say_goodbye(grid, run_stub, monkeypatch):
+    import distributed
+
+    close, patience = distributed.LocalCluster.close, []
+
+    def late(cluster, timeout=None):
+        patience.append(timeout)
+        close(cluster)
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.LocalCluster, "close", late)
     assert same(run_stub(grid, backend="dask", jobs=2), run_stub(grid))
+    assert patience[0] == 10
 
 
 def test_a_poisoned_fit_does_not_stop_dask(grid, run_stub, tmp_path, monkeypatch):

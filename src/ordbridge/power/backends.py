@@ -11,6 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
 from typing import Any, ClassVar, Protocol
 
 from ordbridge.errors import InputError
@@ -149,18 +150,20 @@ class DaskBackend:
 
     def kill(self) -> None:
         """Give up what was sent; the workers of our own cluster are killed."""
-        if self._cluster is None:
-            self._client.close(timeout=1)
-            return
-        for worker in self._cluster.workers.values():
+        for worker in self._cluster.workers.values() if self._cluster is not None else ():
             nanny = getattr(worker, "process", None)
             if nanny is not None and nanny.pid:
                 os.kill(nanny.pid, signal.SIGKILL)
-        self.close()
+        self._leave(patience=1)
 
     def close(self) -> None:
         """Leave the cluster, and end it if it is ours."""
         self._executor.shutdown(wait=False)
-        self._client.close(timeout=1)
-        if self._cluster is not None:
-            self._cluster.close(timeout=1)
+        self._leave(patience=10)
+
+    def _leave(self, patience: float) -> None:
+        """Say goodbye; a cluster too busy to answer has done its work all the same, and ends with this process."""
+        for part in (self._client, self._cluster):
+            with suppress(TimeoutError):
+                if part is not None:
+                    part.close(timeout=patience)

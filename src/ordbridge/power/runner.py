@@ -92,8 +92,8 @@ def execute(
         with suppress(OSError):  # a full disk has already been spoken of
             store.flush()
         raise
-    backend.close()
     store.flush()
+    backend.close()
     tally.report(None, force=True)
 
 
