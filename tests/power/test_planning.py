@@ -114,7 +114,7 @@ def test_r_says_first_how_long_it_will_take(tmp_path):
     grows = {"vary": {"items": [20, 40, 80, 120], "ratings_per_text": 2}, "budget": 60, "most": 30}
     options = {**OPTIONS, "model": "lmer", "formula": MIXED, **grows}
     by_r = ob.power.plan(MIXED_TRUTH, engine="ordinal", store=tmp_path / "r", progress=lines.append, **options)
-    words = r"R takes .* for a fit with 80 ratings and .* with (\d+); (\d+) datasets, .* about (?:(\d+) min )?(\d+) s"
+    words = r"R takes .* with 80 ratings and .* with (\d+); what is left of (\d+) .* about (?:(\d+) min )?(\d+) s"
     said = re.fullmatch(words, lines[0])
     assert said, lines[0]
     assert int(said[1]) > 80

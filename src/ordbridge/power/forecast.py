@@ -97,12 +97,16 @@ def said(seconds: float, timed: Sequence[tuple[int, float]], datasets: int, work
 
     Examples
     --------
-    >>> said(7200, [(100, 1.5), (1200, 131.2)], 500, 2)
-    'R takes 1.5 s for a fit with 100 ratings and 131 s with 1200; 500 datasets, 2 at a time, will take about 2 h 0 min'
+    >>> text = said(7200, [(100, 1.5), (1200, 131.2)], 500, 2)
+    >>> text.partition("; ")[0]
+    'R takes 1.5 s for a fit with 100 ratings and 131 s with 1200'
+    >>> text.partition("; ")[2]
+    'what is left of 500 datasets, 2 at a time, will take about 2 h 0 min'
     """
     sizes = " and ".join(
         f"{t:.{0 if t >= 10 else 2}{'f' if t >= 10 else 'g'}} s {'for a fit with' if i == 0 else 'with'} {n}"
         f"{' ratings' if i == 0 else ''}"
         for i, (n, t) in enumerate(timed)
     )
-    return f"R takes {sizes}; {datasets} datasets, {workers} at a time, will take about {duration(seconds)}"
+    rest = f"what is left of {datasets} datasets, {workers} at a time, will take about {duration(seconds)}"
+    return f"R takes {sizes}; {rest}"
