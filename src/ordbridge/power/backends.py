@@ -130,14 +130,18 @@ class DaskBackend:
         self._cluster = None
         if scheduler is None:
             self._cluster = distributed.LocalCluster(
-                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=jobs,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                scheduler_kwargs={"allowed_failures": 0},  # a lost batch is ours to divide, not Dask's to repeat whole
             )
         try:
             self._client = distributed.Client(scheduler or self._cluster, timeout=30)
         except OSError as error:
             raise InputError(f"there is no Dask scheduler at {scheduler}: {error}") from None
         self.jobs = max(1, sum(self._client.nthreads().values()))
-        # Dask sends the tasks of a dead worker to others by itself; its nanny starts a new worker.
+        # A scheduler of somebody else's sends the tasks of a dead worker to others; a nanny starts a new worker.
         self._executor = self._client.get_executor(pure=False)
 
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
