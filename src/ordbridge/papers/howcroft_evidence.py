@@ -17,6 +17,7 @@ from ordbridge.papers import power_verdicts as judge
 from ordbridge.papers.power_verdicts import Row, Verdict, Weighted
 from ordbridge.papers.reproduction import UNDECIDED, Part, Reproduction, claims_table
 from ordbridge.power import Run
+from ordbridge.power.hypotheses import r_versions
 from ordbridge.power.result import audit_runs, true_value
 
 __all__ = ["reproduction"]
@@ -56,7 +57,8 @@ def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) 
     parts += _diagnostics([*runs.values()])
     summary = tuple(_summary(evidence, questions))
     title = "Ordinal and linear models of ratings: the published power simulation, run again"
-    return Reproduction(title, paper.REFERENCE, summary, claims_table(claims), tuple(parts))
+    versions = r_versions([one for run in runs.values() for one in run.manifest["environments"]])
+    return Reproduction(title, paper.REFERENCE, summary, claims_table(claims), tuple(parts), versions=versions)
 
 
 class Evidence:
