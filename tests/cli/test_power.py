@@ -178,7 +178,8 @@ def test_ctrl_c_ends_within_two_seconds_and_says_how_to_go_on(tmp_path):
     arguments = [*SMALL[:-3], "100", "--ratings", "10", "--effects", "0.31", "--models", "clmm", "--jobs", "2"]
     arguments += ["--store", str(tmp_path / "my run")]
     command = [sys.executable, "-m", "ordbridge", *arguments]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as program:
+    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background would not
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True, **listen) as program:
         while not (workers := _inside_r(program.pid)):
             assert program.poll() is None
             time.sleep(0.1)
