@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast import dense
+from ordbridge.fast.compiled import kernel
 
 __all__ = [
     "Factors",
@@ -39,7 +39,6 @@ __all__ = [
     "transform",
 ]
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 DENSE = 0.25
 
@@ -195,7 +194,7 @@ def allocate(structure: Structure) -> Factors:
     )
 
 
-@_jit
+@kernel
 def cross_products(graph, z1, z2, d, M11, M12, M22):  # type: ignore[no-untyped-def]
     """Fill M11, M12, M22 with the cross-products of the rows of z1 and z2, weighted by d."""
     q1, q2 = z1.shape[1], z2.shape[1]
@@ -220,7 +219,7 @@ def cross_products(graph, z1, z2, d, M11, M12, M22):  # type: ignore[no-untyped-
     _mirror(M22)
 
 
-@_jit
+@kernel
 def _mirror(M):  # type: ignore[no-untyped-def]
     for g in range(M.shape[0]):
         for a in range(M.shape[1]):
@@ -228,7 +227,7 @@ def _mirror(M):  # type: ignore[no-untyped-def]
                 M[g, b, a] = M[g, a, b]
 
 
-@_jit
+@kernel
 def _kronecker(L, R):  # type: ignore[no-untyped-def]
     q, r = L.shape[0], R.shape[0]
     K = np.empty((q * r, q * r))
@@ -240,17 +239,17 @@ def _kronecker(L, R):  # type: ignore[no-untyped-def]
     return K
 
 
-@_jit
+@kernel
 def transform(L1, L2, M11, M12, M22, out11, out12, out22):  # type: ignore[no-untyped-def]
     """Fill the last three with the blocks of L' M L: what cross-products of the rows L' z would be."""
     q1, q2 = L1.shape[0], L2.shape[0]
-    out11[:] = np.dot(M11.reshape(-1, q1 * q1), _kronecker(L1, L1)).reshape(out11.shape)
+    out11[:] = dense.multiply(M11.reshape(-1, q1 * q1), _kronecker(L1, L1)).reshape(out11.shape)
     if q2 > 0:
-        out12[:] = np.dot(M12.reshape(-1, q1 * q2), _kronecker(L1, L2)).reshape(out12.shape)
-        out22[:] = np.dot(M22.reshape(-1, q2 * q2), _kronecker(L2, L2)).reshape(out22.shape)
+        out12[:] = dense.multiply(M12.reshape(-1, q1 * q2), _kronecker(L1, L2)).reshape(out12.shape)
+        out22[:] = dense.multiply(M22.reshape(-1, q2 * q2), _kronecker(L2, L2)).reshape(out22.shape)
 
 
-@_jit
+@kernel
 def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
     """Factor H = I + (the blocks M of Z~' D Z~); return log det H, NaN if it is not positive definite."""
     q1, q2 = M11.shape[1], M22.shape[1]
@@ -268,7 +267,7 @@ def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
             fill(graph, c, M12, U)
             for g in range(first1, last1):
                 _forward(factors.A, g, U[(g - first1) * q1 : (g - first1 + 1) * q1])
-            S[:] = -np.dot(U.T, U)
+            S[:] = -dense.multiply(U.T, U)
         else:
             S[:] = 0.0
             for g in range(first1, last1):
@@ -289,13 +288,13 @@ def factorise(graph, M11, M12, M22, factors):  # type: ignore[no-untyped-def]
     return logdet
 
 
-@_jit
+@kernel
 def _levels(graph, c):  # type: ignore[no-untyped-def]
     """Return where the levels of factor 1 and of factor 2 in a component begin and end."""
     return graph.component1[c], graph.component1[c + 1], graph.component2[c], graph.component2[c + 1]
 
 
-@_jit
+@kernel
 def _factorise_first(M11, A):  # type: ignore[no-untyped-def]
     """Set A to the Cholesky factors of I + M11; return the log determinant of all."""
     q1 = A.shape[1]
@@ -319,7 +318,7 @@ def _factorise_first(M11, A):  # type: ignore[no-untyped-def]
     return logdet
 
 
-@_jit
+@kernel
 def _forward(A, g, U):  # type: ignore[no-untyped-def]
     """Overwrite the q1 rows of U with A_g^-1 U, A_g lower triangular."""
     for a in range(U.shape[0]):
@@ -332,7 +331,7 @@ def _forward(A, g, U):  # type: ignore[no-untyped-def]
             U[a, b] *= scale
 
 
-@_jit
+@kernel
 def _backward(A, g, U):  # type: ignore[no-untyped-def]
     """Overwrite the q1 rows of U with A_g'^-1 U."""
     for a in range(U.shape[0] - 1, -1, -1):
@@ -345,7 +344,7 @@ def _backward(A, g, U):  # type: ignore[no-untyped-def]
             U[a, b] *= scale
 
 
-@_jit
+@kernel
 def fill(graph, c, blocks, out):  # type: ignore[no-untyped-def]
     """Write the pairs' blocks of one component into a matrix: levels of factor 1 down, levels of factor 2 across."""
     q1, q2 = blocks.shape[1], blocks.shape[2]
@@ -361,7 +360,7 @@ def fill(graph, c, blocks, out):  # type: ignore[no-untyped-def]
                     out[top + a, left + b] = blocks[p, a, b]
 
 
-@_jit
+@kernel
 def _subtract_squares(graph, U, c, S):  # type: ignore[no-untyped-def]
     """S -= sum over the levels g of U_g' U_g, lower triangle (partners are sorted), where few pairs are in the data."""
     q1, q2 = U.shape[1], U.shape[2]
@@ -379,7 +378,7 @@ def _subtract_squares(graph, U, c, S):  # type: ignore[no-untyped-def]
                         S[at + a, there + b] -= total
 
 
-@_jit
+@kernel
 def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
     """Overwrite (x1, x2), levels × q each, with the solution of H x = (x1, x2)."""
     q1, q2 = x1.shape[1], x2.shape[1]
@@ -399,9 +398,12 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
         own1, own2 = x1[first1:last1].reshape(rows), x2[first2:last2].reshape(m)
         if graph.dense[c]:
             U = factors.full[graph.full[c] : graph.full[c + 1]].reshape(rows, m)
-            own2 -= np.dot(U.T, own1)
+            some = max(1, dense.VECTOR_AT_ONCE // m)
+            for i in range(0, rows, some):
+                own2 -= np.dot(U[i : i + some].T, own1[i : i + some])
             dense.solve(S, own2)
-            own1 -= np.dot(U, own2)
+            for i in range(0, rows, some):
+                own1[i : i + some] -= np.dot(U[i : i + some], own2)
             continue
         for g in range(first1, last1):
             for p in range(graph.pairs_of[g], graph.pairs_of[g + 1]):
@@ -422,7 +424,7 @@ def solve(graph, factors, x1, x2):  # type: ignore[no-untyped-def]
             x1[g, a] = total / A[g, a, a]
 
 
-@_jit
+@kernel
 def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
     """Fill N11, N12, N22 with the blocks of the inverse of H that belong to levels and pairs in the data."""
     q2 = factors.U.shape[2]
@@ -447,7 +449,7 @@ def selected_inverse(graph, factors):  # type: ignore[no-untyped-def]
     _mirror(factors.N11)
 
 
-@_jit
+@kernel
 def diagonal_inverse(graph, factors):  # type: ignore[no-untyped-def]
     """Fill N11 and N22, and N12 only where it comes for free: for dense components it is left as it was."""
     q1, q2 = factors.A.shape[1], factors.U.shape[2]
@@ -466,7 +468,7 @@ def diagonal_inverse(graph, factors):  # type: ignore[no-untyped-def]
             W = factors.full[graph.full[c] : graph.full[c + 1]].reshape(rows, m).copy()
             for g in range(first1, last1):
                 _backward(factors.A, g, W[(g - first1) * q1 : (g - first1 + 1) * q1])
-            _add_row_products(np.dot(W, X), first1, factors.N11)
+            _add_row_products(dense.multiply(W, X), first1, factors.N11)
             factors.N22[first2:last2] = 0.0
             _add_row_products(X, first2, factors.N22)
         else:
@@ -481,7 +483,7 @@ def diagonal_inverse(graph, factors):  # type: ignore[no-untyped-def]
     _mirror(factors.N22)
 
 
-@_jit
+@kernel
 def _add_row_products(Y, first, out):  # type: ignore[no-untyped-def]
     """Add the products of rows of the same level, from level ``first`` on, to the lower triangles of ``out``."""
     q = out.shape[1]
@@ -491,7 +493,7 @@ def _add_row_products(Y, first, out):  # type: ignore[no-untyped-def]
                 out[first + g, a, b] += _dot(Y, g * q + a, Y, g * q + b)
 
 
-@_jit
+@kernel
 def _dot(X, i, Y, j):  # type: ignore[no-untyped-def]
     """Return the product of row i of X and row j of Y, in four sums at once (a call of BLAS costs more)."""
     m = X.shape[1]
@@ -506,7 +508,7 @@ def _dot(X, i, Y, j):  # type: ignore[no-untyped-def]
     return (s0 + s1) + (s2 + s3)
 
 
-@_jit
+@kernel
 def _inverse_dense(graph, c, factors, N):  # type: ignore[no-untyped-def]
     """Fill N12 = -W N22 and complete N11 = A^-1 - N12 W' for one component, with full matrices."""
     q1, q2, m = factors.A.shape[1], factors.U.shape[2], N.shape[0]
@@ -514,7 +516,7 @@ def _inverse_dense(graph, c, factors, N):  # type: ignore[no-untyped-def]
     W = factors.full[graph.full[c] : graph.full[c + 1]].reshape((last1 - first1) * q1, m).copy()
     for g in range(first1, last1):
         _backward(factors.A, g, W[(g - first1) * q1 : (g - first1 + 1) * q1])
-    product = np.dot(W, N)
+    product = dense.multiply(W, N)
     for g in range(first1, last1):
         top = (g - first1) * q1
         for a in range(q1):
@@ -527,7 +529,7 @@ def _inverse_dense(graph, c, factors, N):  # type: ignore[no-untyped-def]
                     factors.N12[p, a, b] = -product[top + a, left + b]
 
 
-@_jit
+@kernel
 def _inverse_sparse(graph, c, factors, N):  # type: ignore[no-untyped-def]
     """Fill N12 = -W N22 and complete N11 = A^-1 - N12 W' for one component, pair by pair."""
     q1, q2, N11, N12 = factors.A.shape[1], factors.U.shape[2], factors.N11, factors.N12
@@ -555,7 +557,7 @@ def _inverse_sparse(graph, c, factors, N):  # type: ignore[no-untyped-def]
                         N11[g, a, b] -= N12[p, a, k] * W[p - begin, b, k]
 
 
-@_jit
+@kernel
 def _inverse_block(A, N11, g):  # type: ignore[no-untyped-def]
     """Set the lower triangle of N11[g] to the inverse of A[g] A[g]'."""
     q = A.shape[1]

@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast import thresholds
+from ordbridge.fast.compiled import kernel
 from ordbridge.fast.links import LINKS, interval, interval_terms
 
 __all__ = ["ClmSolution", "fit_clm"]
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 GRADIENT, STEP = 1e-6, 1e-6  # ordinal's criteria
 ITERATIONS, HALVINGS = 100, 30
@@ -31,7 +30,7 @@ class ClmSolution:
     converged: bool
 
 
-@_jit
+@kernel
 def _loss(link, y, X, jacobian, parameters):  # type: ignore[no-untyped-def]
     cuts, n_alpha = jacobian.shape
     n, p = X.shape
@@ -49,7 +48,7 @@ def _loss(link, y, X, jacobian, parameters):  # type: ignore[no-untyped-def]
     return total
 
 
-@_jit
+@kernel
 def _derivatives(link, y, X, jacobian, parameters, gradient, hessian):  # type: ignore[no-untyped-def]
     """Fill gradient and Hessian, first in cut-points and coefficients, then in the parameters."""
     cuts, n_alpha = jacobian.shape

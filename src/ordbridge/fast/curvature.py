@@ -22,17 +22,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast import dense
 from ordbridge.fast.blocks import fill
+from ordbridge.fast.compiled import kernel
 from ordbridge.fast.deviance import add_scaled, residual_sums
 
 __all__ = ["second_derivatives"]
 
 STRIP = 512  # rows of Q11 held at a time
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class _Sums(NamedTuple):
@@ -46,7 +44,7 @@ class _Sums(NamedTuple):
     FQF: np.ndarray  # E'V_a V^-1 V_b E for all a and b, with V_a E = Z F_a
 
 
-@_jit
+@kernel
 def second_derivatives(data, room, reml, sigma, hessian, jacobian):  # type: ignore[no-untyped-def]
     """Fill Hessian and Jacobian at the point of the last evaluation, in (entries, sigma).
 
@@ -83,7 +81,7 @@ def second_derivatives(data, room, reml, sigma, hessian, jacobian):  # type: ign
             hessian[a, b] = hessian[b, a] = value
 
 
-@_jit
+@kernel
 def _split(half):  # type: ignore[no-untyped-def]
     """Return the parts (W, W), (W, e) and (e, e) of ``half`` plus its transpose."""
     p = half.shape[0] - 1
@@ -95,7 +93,7 @@ def _split(half):  # type: ignore[no-untyped-def]
     return WW, We, 2.0 * half[p, p]
 
 
-@_jit
+@kernel
 def _residuals(data, room):  # type: ignore[no-untyped-def]
     """Return E = Z'(W, e) and C = L'E, column by column."""
     p = room.A.shape[0]
@@ -110,7 +108,7 @@ def _residuals(data, room):  # type: ignore[no-untyped-def]
     return E1, E2, C1, C2
 
 
-@_jit
+@kernel
 def _spread(data, factor, L, E, C):  # type: ignore[no-untyped-def]
     """Return F_a = (dL_a L' + L dL_a') E for all entries a of one factor, zero for those of the other."""
     columns, levels, q = E.shape
@@ -127,7 +125,7 @@ def _spread(data, factor, L, E, C):  # type: ignore[no-untyped-def]
     return F
 
 
-@_jit
+@kernel
 def _level_products(X, i, Y, k):  # type: ignore[no-untyped-def]
     """Return the sum over levels of X[:, g, i] Y[:, g, k]'."""
     columns = X.shape[0]
@@ -141,7 +139,7 @@ def _level_products(X, i, Y, k):  # type: ignore[no-untyped-def]
     return out
 
 
-@_jit
+@kernel
 def _log_determinant(data, room, sums, a, b):  # type: ignore[no-untyped-def]
     """Return the second derivative of log det H in the entries a and b, a not of a later factor than b."""
     i, k, j, l = data.row[a], data.column[a], data.row[b], data.column[b]
@@ -161,7 +159,7 @@ def _log_determinant(data, room, sums, a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@_jit
+@kernel
 def _sums(data, room, F1, F2):  # type: ignore[no-untyped-def]
     """Go through the components and add up what the second derivatives need."""
     graph, q1, q2 = data.graph, room.L1.shape[0], room.L2.shape[0]
@@ -174,7 +172,7 @@ def _sums(data, room, F1, F2):  # type: ignore[no-untyped-def]
         np.zeros((q2, q2, q2, q2)),
         np.zeros((q1, q1)),
         np.zeros((q2, q2)),
-        np.dot(F1.T, BF),
+        dense.multiply(F1.T, BF),
     )
     for c in range(graph.component1.size - 1):
         first1, last1 = graph.component1[c], graph.component1[c + 1]
@@ -188,7 +186,7 @@ def _sums(data, room, F1, F2):  # type: ignore[no-untyped-def]
     return sums
 
 
-@_jit
+@kernel
 def _eliminated(A, L, M):  # type: ignore[no-untyped-def]
     """Return D_g = L A_g^-1 L', M_g D_g and B_g = M_g - M_g D_g M_g, given the Cholesky factors of A_g."""
     q = L.shape[0]
@@ -216,7 +214,7 @@ def _eliminated(A, L, M):  # type: ignore[no-untyped-def]
     return D, MD, B
 
 
-@_jit
+@kernel
 def _multiply_rows(blocks, first, X, out):  # type: ignore[no-untyped-def]
     """Add the blocks, from ``first`` on, times the rows of X that belong to their levels to the rows of ``out``."""
     q = blocks.shape[1]
@@ -229,7 +227,7 @@ def _multiply_rows(blocks, first, X, out):  # type: ignore[no-untyped-def]
                     row[j] += factor * other[j]
 
 
-@_jit
+@kernel
 def _add_component(data, room, c, B, MD, D, F1, F2, sums):  # type: ignore[no-untyped-def]
     """Add what one component with levels of both factors contributes."""
     graph, q1, q2 = data.graph, room.L1.shape[0], room.L2.shape[0]
@@ -240,7 +238,7 @@ def _add_component(data, room, c, B, MD, D, F1, F2, sums):  # type: ignore[no-un
     fill(graph, c, data.M12, M12)
     _multiply_rows(D, first1, M12, DM)
     _multiply_rows(MD, first1, M12, MDM)
-    Y, K = M12 - MDM, -np.dot(M12.T, DM)
+    Y, K = M12 - MDM, -dense.multiply(M12.T, DM)
     for h in range(first2, last2):
         at = (h - first2) * q2
         for a in range(q2):
@@ -249,25 +247,25 @@ def _add_component(data, room, c, B, MD, D, F1, F2, sums):  # type: ignore[no-un
     T = np.empty((m2, m2))
     dense.inverse(room.factors.S[graph.offset[c] : graph.offset[c + 1]].reshape(m2, m2), T)
     _sandwich(room.L2, T)
-    YT, KT = np.dot(Y, T), np.dot(K, T)
+    YT, KT = dense.multiply(Y, T), dense.multiply(K, T)
     for top in range(0, m1, STRIP * q1):
         end = min(top + STRIP * q1, m1)
-        Q11 = -np.dot(YT[top:end], Y.T)
+        Q11 = -dense.multiply(YT[top:end], Y.T)
         for row in range(end - top):
             for b in range(q1):
                 Q11[row, top + row - row % q1 + b] += B[first1 + (top + row) // q1, row % q1, b]
         _add_moments(Q11, sums.moments11)
         _add_own(Q11, top, sums.own1)
-    Q22 = K - np.dot(KT, K)
-    _add_moments(Y - np.dot(YT, K), sums.moments12)
+    Q22 = K - dense.multiply(KT, K)
+    _add_moments(Y - dense.multiply(YT, K), sums.moments12)
     _add_moments(Q22, sums.moments22)
     _add_own(Q22, 0, sums.own2)
-    YF, KF = np.dot(Y.T, F1), np.dot(K, F2)
-    both = np.dot(YF.T, F2)
-    sums.FQF[:] += both + both.T + np.dot(F2.T, KF) - np.dot((YF + KF).T, np.dot(T, YF + KF))
+    YF, KF = dense.multiply(Y.T, F1), dense.multiply(K, F2)
+    both = dense.multiply(YF.T, F2)
+    sums.FQF[:] += both + both.T + dense.multiply(F2.T, KF) - dense.multiply((YF + KF).T, dense.multiply(T, YF + KF))
 
 
-@_jit
+@kernel
 def _sandwich(L, N):  # type: ignore[no-untyped-def]
     """Overwrite the blocks of N with those of L N L', L lower triangular."""
     q, m = L.shape[0], N.shape[0]
@@ -290,7 +288,7 @@ def _sandwich(L, N):  # type: ignore[no-untyped-def]
                 row[left + a] = total
 
 
-@_jit
+@kernel
 def _add_moments(Q, moments):  # type: ignore[no-untyped-def]
     """Add sum over the blocks of Q[i, j] Q[k, l]."""
     q, r = moments.shape[0], moments.shape[1]
@@ -308,7 +306,7 @@ def _add_moments(Q, moments):  # type: ignore[no-untyped-def]
                             moments[k, l, i, j] += total
 
 
-@_jit
+@kernel
 def _add_own(Q, first, own):  # type: ignore[no-untyped-def]
     """Add the blocks that belong to one level, whose columns begin ``first`` places after the rows."""
     q = own.shape[0]

@@ -1,7 +1,8 @@
 """Cholesky factors, solutions and inverses of dense matrices, in place, from a few rows to a thousand.
 
 Small matrices are handled by plain loops whose innermost one runs along a row, large ones block by block so that nearly
-all work is done by BLAS. LAPACK itself would do for the large ones, but numba cannot call ``dpotri`` from cached code.
+all work is done by BLAS, in one thread. LAPACK itself would do for the large ones, but numba cannot call ``dpotri``
+from cached code.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-__all__ = ["cholesky", "inverse", "invert_lower", "solve"]
+from ordbridge.fast.compiled import kernel
+
+__all__ = ["VECTOR_AT_ONCE", "cholesky", "inverse", "invert_lower", "multiply", "solve"]
 
 BLOCK = 48  # rows handled at a time where BLAS does the work
 PANEL = 4
 SMALL = 64  # up to here plain loops are faster than BLAS
+AT_ONCE = 1 << 18  # a product of matrices with up to so many multiplications is done in one thread by OpenBLAS,
+VECTOR_AT_ONCE = 9000  # and one with a vector up to so many entries of the matrix
+TILE = 128
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@kernel
 def _cholesky_small(A: np.ndarray) -> bool:
     """Factor A in place, four columns at a time: then every pass over the rest does four updates."""
     m = A.shape[0]
@@ -49,7 +52,7 @@ def _cholesky_small(A: np.ndarray) -> bool:
     return True
 
 
-@_jit
+@kernel
 def _invert_lower_small(L: np.ndarray, X: np.ndarray) -> None:
     """Fill X with the inverse of the lower triangle of L, and zeros above."""
     m = L.shape[0]
@@ -73,7 +76,29 @@ def _invert_lower_small(L: np.ndarray, X: np.ndarray) -> None:
         row[i] = scale
 
 
-@_jit
+@kernel
+def multiply(A, B):  # type: ignore[no-untyped-def]
+    """Return A B, in pieces that OpenBLAS handles in one thread.
+
+    A fit is too short for threads to gain anything, and on a busy machine they wait for each other: a connected design
+    of 500 items took forty times as long with two threads.
+    """
+    m, k, n = A.shape[0], A.shape[1], B.shape[1]
+    if m * k * n <= AT_ONCE:
+        return np.dot(A, B)
+    left, right = np.ascontiguousarray(A), np.ascontiguousarray(B)
+    out = np.zeros((m, n))
+    for i in range(0, k, TILE):
+        strip = np.ascontiguousarray(left[:, i : i + TILE])
+        for j in range(0, n, TILE):
+            tile = np.ascontiguousarray(right[i : i + TILE, j : j + TILE])
+            rows = AT_ONCE // tile.size
+            for top in range(0, m, rows):
+                out[top : top + rows, j : j + TILE] += np.dot(strip[top : top + rows], tile)
+    return out
+
+
+@kernel
 def cholesky(A: np.ndarray) -> bool:
     """Overwrite the lower triangle of A with its Cholesky factor; False if A is not positive definite."""
     m = A.shape[0]
@@ -89,16 +114,16 @@ def cholesky(A: np.ndarray) -> bool:
             break
         inverse_diagonal = np.empty_like(diagonal)
         _invert_lower_small(diagonal, inverse_diagonal)
-        below = np.dot(np.ascontiguousarray(A[stop:, start:stop]), inverse_diagonal.T)
+        below = multiply(np.ascontiguousarray(A[stop:, start:stop]), inverse_diagonal.T)
         A[stop:, start:stop] = below
         for i in range(stop, m, BLOCK):  # the trailing lower triangle, one block row at a time
             end = min(i + BLOCK, m)
             left = below[i - stop : end - stop]
-            A[i:end, stop:end] -= np.dot(left, below[: end - stop].T)
+            A[i:end, stop:end] -= multiply(left, below[: end - stop].T)
     return True
 
 
-@_jit
+@kernel
 def solve(L: np.ndarray, x: np.ndarray) -> None:
     """Overwrite the vector x with the solution of L L' x = x."""
     m = L.shape[0]
@@ -114,7 +139,7 @@ def solve(L: np.ndarray, x: np.ndarray) -> None:
             x[k] -= L[i, k] * value
 
 
-@_jit
+@kernel
 def invert_lower(L: np.ndarray, X: np.ndarray) -> None:
     """Fill X with the inverse of the lower triangle of L, and zeros above."""
     m = L.shape[0]
@@ -130,10 +155,10 @@ def invert_lower(L: np.ndarray, X: np.ndarray) -> None:
         X[i:end, i:end] = inverse_diagonal
         if i > 0:
             above = np.ascontiguousarray(X[:i, :i])
-            X[i:end, :i] = -np.dot(inverse_diagonal, np.dot(np.ascontiguousarray(L[i:end, :i]), above))
+            X[i:end, :i] = -multiply(inverse_diagonal, multiply(np.ascontiguousarray(L[i:end, :i]), above))
 
 
-@_jit
+@kernel
 def inverse(L: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out`` with the inverse of L L', both triangles."""
     m = L.shape[0]
@@ -144,12 +169,12 @@ def inverse(L: np.ndarray, out: np.ndarray) -> None:
     invert_lower(L, X)
     for i in range(0, m, 4 * BLOCK):  # X' X: rows above the diagonal block of X are zero
         end = min(i + 4 * BLOCK, m)
-        strip = np.dot(np.ascontiguousarray(X[i:, i:end]).T, np.ascontiguousarray(X[i:, :end]))
+        strip = multiply(np.ascontiguousarray(X[i:, i:end]).T, np.ascontiguousarray(X[i:, :end]))
         out[i:end, :end] = strip
         out[:end, i:end] = strip.T
 
 
-@_jit
+@kernel
 def _inverse_small(L: np.ndarray, out: np.ndarray) -> None:
     m = L.shape[0]
     rows = m + (-m) % PANEL  # rows of zeros at the end, so that all come in fours

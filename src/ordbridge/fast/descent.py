@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ordbridge.fast.compiled import kernel
 from ordbridge.fast.deviance import deviance
 from ordbridge.fast.information import SMALLEST, inverse_variance_part
 from ordbridge.fast.optimise import CURVATURE, GUESSES, LONGEST, SUFFICIENT, between, direction_of, update
@@ -18,10 +18,8 @@ __all__ = ["ARRIVED", "STUCK", "UNDERWAY", "descend"]
 
 UNDERWAY, ARRIVED, STUCK = 0, 1, 2
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@kernel
 def descend(data, room, reml, x, gradient, B, value, done, steps, gain):  # type: ignore[no-untyped-def]
     """Make up to ``steps`` more steps of BFGS from x, ``done`` steps after the start, and overwrite x, gradient and B.
 
@@ -55,7 +53,7 @@ def descend(data, room, reml, x, gradient, B, value, done, steps, gain):  # type
     return value, used, UNDERWAY
 
 
-@_jit
+@kernel
 def _guess(data, room, otherwise):  # type: ignore[no-untyped-def]
     """Return the inverse of the expected information at the last evaluation, ``otherwise`` if L is near singular."""
     for L in (room.L1, room.L2):
@@ -65,7 +63,7 @@ def _guess(data, room, otherwise):  # type: ignore[no-untyped-def]
     return inverse_variance_part(data, room)
 
 
-@_jit
+@kernel
 def _line(data, room, reml, x, value, direction, slope, first, gradient):  # type: ignore[no-untyped-def]
     """Find a step that meets Wolfe's conditions, leave the gradient there; 0 if no step lowers the value."""
     low, low_value, low_slope = 0.0, value, slope

@@ -19,7 +19,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast import dense
 from ordbridge.fast.blocks import (
@@ -34,12 +33,11 @@ from ordbridge.fast.blocks import (
     solve,
     transform,
 )
+from ordbridge.fast.compiled import kernel, part
 
 __all__ = ["CrossProducts", "Room", "add_scaled", "cross_products_of", "deviance", "new_room", "residual_sums"]
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 REGULAR = 1e-3  # diagonals of L above it allow a shorter way to the gradient
-_part = njit(cache=True, nogil=True, error_model="numpy", inline="always")  # compiled with its caller: half the time
 
 
 class CrossProducts(NamedTuple):
@@ -99,7 +97,7 @@ def new_room(structure: Structure, data: CrossProducts) -> Room:
     )
 
 
-@_jit
+@kernel
 def cross_products_of(graph, z1, z2, columns, Zx1, Zx2, M11, M12, M22):  # type: ignore[no-untyped-def]
     """Fill the cross-products of the sorted rows; ``columns`` (n × (p + 1)) holds X and y."""
     cross_products(graph, z1, z2, np.ones(z1.shape[0]), M11, M12, M22)
@@ -117,7 +115,7 @@ def cross_products_of(graph, z1, z2, columns, Zx1, Zx2, M11, M12, M22):  # type:
                         Zx2[j, h, a] += w * z2[i, a]
 
 
-@_jit
+@kernel
 def _transposed(L, x, out):  # type: ignore[no-untyped-def]
     q = L.shape[0]
     for g in range(x.shape[0]):
@@ -128,7 +126,7 @@ def _transposed(L, x, out):  # type: ignore[no-untyped-def]
             out[g, a] = total
 
 
-@_jit
+@kernel
 def residual_sums(data, room, j, c1, c2, out1, out2):  # type: ignore[no-untyped-def]
     """Set ``out`` to Z'(x - Z L c) for the column whose cross-product is Zx[j], given Z L c through c."""
     graph = data.graph
@@ -155,14 +153,14 @@ def residual_sums(data, room, j, c1, c2, out1, out2):  # type: ignore[no-untyped
                     out2[graph.partner[p], a] -= data.M12[p, k, a] * b1[g, k]
 
 
-@_part
+@part
 def _summed_products(M, N):  # type: ignore[no-untyped-def]
     """Return sum over blocks of M[a, b] N[k, l], from which products M L N are made for any L."""
     q, r = M.shape[1], M.shape[2]
-    return np.dot(M.reshape(-1, q * r).T, N.reshape(-1, q * r)).reshape(q, r, q, r)
+    return dense.multiply(M.reshape(-1, q * r).T, N.reshape(-1, q * r)).reshape(q, r, q, r)
 
 
-@_jit
+@kernel
 def _invertible(L):  # type: ignore[no-untyped-def]
     smallest = math.inf
     for a in range(L.shape[0]):
@@ -170,7 +168,7 @@ def _invertible(L):  # type: ignore[no-untyped-def]
     return smallest > REGULAR
 
 
-@_jit
+@kernel
 def _add_identity_less(N, G):  # type: ignore[no-untyped-def]
     """Add sum over levels of I - N_g to G."""
     for g in range(N.shape[0]):
@@ -180,7 +178,7 @@ def _add_identity_less(N, G):  # type: ignore[no-untyped-def]
             G[a, a] += 1.0
 
 
-@_jit
+@kernel
 def _solve_transposed(L, G):  # type: ignore[no-untyped-def]
     """Overwrite G with L'^-1 G."""
     q = L.shape[0]
@@ -191,7 +189,7 @@ def _solve_transposed(L, G):  # type: ignore[no-untyped-def]
             G[a, b] /= L[a, a]
 
 
-@_part
+@part
 def _log_determinant_gradient(data, room, G1, G2):  # type: ignore[no-untyped-def]
     """Add sum of M L N over levels and pairs, half the gradient of log det H in L1 and L2, to G1 and G2."""
     f, L1, L2 = room.factors, room.L1, room.L2
@@ -217,7 +215,7 @@ def _log_determinant_gradient(data, room, G1, G2):  # type: ignore[no-untyped-de
                     G2[a, l] += own2[a, b, k, l] * L2[b, k]
 
 
-@_part
+@part
 def _store(data, G1, G2, out):  # type: ignore[no-untyped-def]
     for k in range(data.factor.size):
         if data.factor[k] == 0:
@@ -226,7 +224,7 @@ def _store(data, G1, G2, out):  # type: ignore[no-untyped-def]
             out[k] = 2.0 * G2[data.row[k], data.column[k]]
 
 
-@_jit
+@kernel
 def _inner(a, b):  # type: ignore[no-untyped-def]
     total = 0.0
     for g in range(a.shape[0]):
@@ -235,7 +233,7 @@ def _inner(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@_jit
+@kernel
 def add_scaled(a, factor, b):  # type: ignore[no-untyped-def]
     """Add factor * b to a, in place."""
     for g in range(a.shape[0]):
@@ -243,7 +241,7 @@ def add_scaled(a, factor, b):  # type: ignore[no-untyped-def]
             a[g, k] += factor * b[g, k]
 
 
-@_jit
+@kernel
 def deviance(data, room, entries, reml, gradient):  # type: ignore[no-untyped-def]
     """Return half the profiled deviance and fill its gradient; inf where V is numerically singular."""
     L1, L2, f, A = room.L1, room.L2, room.factors, room.A
@@ -300,7 +298,7 @@ def deviance(data, room, entries, reml, gradient):  # type: ignore[no-untyped-de
     return 0.5 * (value + logdet_A if reml else value)
 
 
-@_jit
+@kernel
 def _add_outer(e, u, factor, out):  # type: ignore[no-untyped-def]
     """Add factor * sum over levels of e_g u_g' to ``out``."""
     for g in range(e.shape[0]):
@@ -309,7 +307,7 @@ def _add_outer(e, u, factor, out):  # type: ignore[no-untyped-def]
                 out[a, b] += factor * e[g, a] * u[g, b]
 
 
-@_part
+@part
 def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
     """Fill the gradients of log det H, r^2 and log det A in the free entries.
 
@@ -318,16 +316,16 @@ def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
     regular = _invertible(room.L1) and _invertible(room.L2)
     p = inverse.shape[0]
     e1, e2 = np.empty_like(room.u1), np.empty_like(room.u2)
-    for part in range(3 if reml else 2):
+    for which in range(3 if reml else 2):
         G1, G2 = np.zeros_like(room.L1), np.zeros_like(room.L2)
-        if part == 0 and regular:
+        if which == 0 and regular:
             diagonal_inverse(data.graph, room.factors)
             _add_identity_less(room.factors.N11, G1)
             _add_identity_less(room.factors.N22, G2)
-        elif part == 0:
+        elif which == 0:
             selected_inverse(data.graph, room.factors)
             _log_determinant_gradient(data, room, G1, G2)
-        elif part == 1:
+        elif which == 1:
             e1[:] = room.u1
             e2[:] = room.u2
             if not regular:
@@ -349,4 +347,4 @@ def _gradients(data, room, inverse, reml):  # type: ignore[no-untyped-def]
         if regular:
             _solve_transposed(room.L1, G1)
             _solve_transposed(room.L2, G2)
-        _store(data, G1, G2, room.parts[part])
+        _store(data, G1, G2, room.parts[which])

@@ -13,9 +13,9 @@ the evaluations with it that it needs from a diagonal guess.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast.blocks import solve
+from ordbridge.fast.compiled import kernel, part
 from ordbridge.fast.laplace import L_LO, L_UP, R_LO, R_UP, D, R
 
 __all__ = ["SMALLEST", "information", "inverse_variance_part"]
@@ -23,11 +23,8 @@ __all__ = ["SMALLEST", "information", "inverse_variance_part"]
 SMALLEST = 0.01  # diagonals of L below it spoil the approximation
 LEAST = 0.1  # information below it counts as this much
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
-_part = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
-
-@_jit
+@kernel
 def information(model, state):  # type: ignore[no-untyped-def]
     """Return the approximate Hessian at the last evaluation, for parameters in the order of :class:`Model`."""
     n_alpha, n_beta = model.jacobian.shape[1], model.X.shape[1]
@@ -43,7 +40,7 @@ def information(model, state):  # type: ignore[no-untyped-def]
     return out
 
 
-@_part
+@part
 def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
     graph, rows = model.graph, state.rows
     cuts, n_alpha = model.jacobian.shape
@@ -104,7 +101,7 @@ def _mean_part(model, state, out):  # type: ignore[no-untyped-def]
     out[: n_alpha + n_beta, : n_alpha + n_beta] = np.dot(np.dot(J.T, G), J)
 
 
-@_jit
+@kernel
 def inverse_variance_part(data, room):  # type: ignore[no-untyped-def]
     """Invert the part about the entries of a linear mixed model's L, sigma profiled out, at the last evaluation."""
     size = data.factor.size
@@ -116,7 +113,7 @@ def inverse_variance_part(data, room):  # type: ignore[no-untyped-def]
     return np.dot(vectors / np.maximum(values, LEAST), vectors.T)
 
 
-@_jit
+@kernel
 def _add_variance_part(free, row, column, L, N, out, traces):  # type: ignore[no-untyped-def]
     """Add the expected information about the free entries of one factor's L, and tr(P_g dS_a) to ``traces``."""
     q = L.shape[0]

@@ -21,7 +21,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ordbridge.fast.blocks import (
     Factors,
@@ -33,12 +32,11 @@ from ordbridge.fast.blocks import (
     selected_inverse,
     solve,
 )
+from ordbridge.fast.compiled import kernel, part
 from ordbridge.fast.links import interval_terms
 
 __all__ = ["Model", "State", "evaluate", "new_state", "tangent", "unpack"]
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
-_part = njit(cache=True, nogil=True, error_model="numpy", inline="always")  # compiled with its caller: half the time
 
 NEWTON_STEPS = 60
 HALVINGS = 40
@@ -106,7 +104,7 @@ def new_state(structure: Structure) -> State:
     )
 
 
-@_jit
+@kernel
 def unpack(model, parameters, L1, L2):  # type: ignore[no-untyped-def]
     """Set L1 and L2; return the cut-points between -inf and inf, and X beta."""
     cuts, n_alpha = model.jacobian.shape
@@ -133,7 +131,7 @@ def unpack(model, parameters, L1, L2):  # type: ignore[no-untyped-def]
     return edges, fixed
 
 
-@_jit
+@kernel
 def _transposed_times(L, z, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with L' z_i for every row i."""
     q = L.shape[0]
@@ -145,7 +143,7 @@ def _transposed_times(L, z, out):  # type: ignore[no-untyped-def]
             out[i, a] = total
 
 
-@_jit
+@kernel
 def _losses(model, state, edges):  # type: ignore[no-untyped-def]
     """Fill the rows' derivatives at u and return h(u); inf where a rating is impossible."""
     graph, rows, u1, u2, zt1, zt2 = model.graph, state.rows, state.u1, state.u2, state.zt1, state.zt2
@@ -178,7 +176,7 @@ def _losses(model, state, edges):  # type: ignore[no-untyped-def]
     return value
 
 
-@_jit
+@kernel
 def _row_sums(graph, z1, z2, weights, sum1, sum2):  # type: ignore[no-untyped-def]
     """Add each level's sum of weights_i z_i to ``sum1`` and ``sum2``."""
     for g in range(sum1.shape[0]):
@@ -191,13 +189,13 @@ def _row_sums(graph, z1, z2, weights, sum1, sum2):  # type: ignore[no-untyped-de
                     sum2[h, a] += weights[i] * z2[i, a]
 
 
-@_part
+@part
 def _factorise_at(model, state):  # type: ignore[no-untyped-def]
     cross_products(model.graph, state.zt1, state.zt2, state.rows[D], state.M11, state.M12, state.M22)
     return factorise(model.graph, state.M11, state.M12, state.M22, state.factors)
 
 
-@_part
+@part
 def _largest(x1, x2):  # type: ignore[no-untyped-def]
     size = 0.0
     for value in x1.flat:
@@ -207,7 +205,7 @@ def _largest(x1, x2):  # type: ignore[no-untyped-def]
     return size
 
 
-@_part
+@part
 def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
     """Newton's method for u^ from the present u; return f, inf if there is no mode, with H factored there.
 
@@ -256,7 +254,7 @@ def _find_modes(model, state, edges, settled):  # type: ignore[no-untyped-def]
     return math.inf
 
 
-@_jit
+@kernel
 def _leverages(model, state, s, G1, G2):  # type: ignore[no-untyped-def]
     """Set s_i = z~_i' N z~_i and add sum d_i z_i (N z~_i)' to G1 and G2: the part of the gradient through Z~."""
     graph, f, zt1, zt2 = model.graph, state.factors, state.zt1, state.zt2
@@ -292,7 +290,7 @@ def _leverages(model, state, s, G1, G2):  # type: ignore[no-untyped-def]
                         G2[a, b] += w * k2[b]
 
 
-@_part
+@part
 def _gradient(model, state, gradient):  # type: ignore[no-untyped-def]
     """Fill the gradient; return the change of 1/2 log det H over the Newton step that was not taken."""
     graph, rows, zt1, zt2, u1, u2 = model.graph, state.rows, state.zt1, state.zt2, state.u1, state.u2
@@ -340,7 +338,7 @@ def _gradient(model, state, gradient):  # type: ignore[no-untyped-def]
     return untaken
 
 
-@_jit
+@kernel
 def evaluate(model, state, parameters, gradient, settled):  # type: ignore[no-untyped-def]
     """Return f and fill its gradient; inf (and no gradient) where the parameters allow no likelihood.
 
@@ -359,7 +357,7 @@ def evaluate(model, state, parameters, gradient, settled):  # type: ignore[no-un
     return value + _gradient(model, state, gradient)
 
 
-@_jit
+@kernel
 def tangent(model, state, direction):  # type: ignore[no-untyped-def]
     """Set (du1, du2) to the change of the modes per unit step along ``direction``, from the last evaluation.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from ordbridge.fast.compiled import kernel
 
 __all__ = ["LINKS", "interval", "interval_terms"]
 
@@ -26,10 +26,8 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _TINY = 1e-280  # below this probabilities are handled as logarithms
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@kernel
 def _log_normal_tail(x: float) -> float:
     """Log of Phi(-x) for x > 5: erfc where it is exact, the asymptotic series where it underflows."""
     if x < 35.0:
@@ -39,7 +37,7 @@ def _log_normal_tail(x: float) -> float:
     return -0.5 * x * x - _LOG_SQRT_2PI - math.log(x) + math.log(series)
 
 
-@_jit
+@kernel
 def _log1m_exp(x: float) -> float:
     """log(1 - exp(x)) for x < 0."""
     if x > -0.6931471805599453:
@@ -47,14 +45,14 @@ def _log1m_exp(x: float) -> float:
     return math.log1p(-math.exp(x))
 
 
-@_jit
+@kernel
 def _log_logistic(x: float) -> float:
     if x > 0.0:
         return -math.log1p(math.exp(-x))
     return x - math.log1p(math.exp(x))
 
 
-@_jit
+@kernel
 def _log_interval_probit(a: float, b: float) -> float:
     if b > 0.0:
         a, b = -b, -a
@@ -70,7 +68,7 @@ def _log_interval_probit(a: float, b: float) -> float:
     return upper + _log1m_exp(lower - upper)
 
 
-@_jit
+@kernel
 def _log_interval_logit(a: float, b: float) -> float:
     # F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)), with no cancellation anywhere
     value = 0.0
@@ -83,7 +81,7 @@ def _log_interval_logit(a: float, b: float) -> float:
     return value
 
 
-@_jit
+@kernel
 def _log_interval_cloglog(a: float, b: float) -> float:
     # F(x) = 1 - exp(-exp(x)), so F(a) - F(b) = exp(-exp(b)) (1 - exp(-exp(b) (exp(a - b) - 1)))
     if b == -math.inf:
@@ -99,7 +97,7 @@ def _log_interval_cloglog(a: float, b: float) -> float:
     return -below + _log1m_exp(-width)
 
 
-@_jit
+@kernel
 def _interval_cauchit(a: float, b: float) -> float:
     if b == -math.inf:
         return math.atan2(1.0, -a) / math.pi
@@ -108,7 +106,7 @@ def _interval_cauchit(a: float, b: float) -> float:
     return math.atan2(a - b, 1.0 + a * b) / math.pi
 
 
-@_jit
+@kernel
 def interval(link: int, a: float, b: float) -> float:
     """Log probability of the interval (b, a]; -inf where a <= b."""
     if not a > b:
@@ -124,7 +122,7 @@ def interval(link: int, a: float, b: float) -> float:
     return math.log(_interval_cauchit(a, b))
 
 
-@_jit
+@kernel
 def _log_density(link: int, x: float) -> float:
     if link == PROBIT:
         return -0.5 * x * x - _LOG_SQRT_2PI
@@ -137,7 +135,7 @@ def _log_density(link: int, x: float) -> float:
     return -math.log(math.pi * (1.0 + x * x))
 
 
-@_jit
+@kernel
 def _density_ratios(link: int, x: float) -> tuple[float, float]:
     """Return f'(x)/f(x) and f''(x)/f(x)."""
     if link == PROBIT:
@@ -155,7 +153,7 @@ def _density_ratios(link: int, x: float) -> tuple[float, float]:
     return -2.0 * x * s, (6.0 * x * x - 2.0) * s * s
 
 
-@_jit
+@kernel
 def _terms_at(link: int, x: float, log_pi: float) -> tuple[float, float, float]:
     if not (-math.inf < x < math.inf):
         return 0.0, 0.0, 0.0
@@ -166,7 +164,7 @@ def _terms_at(link: int, x: float, log_pi: float) -> tuple[float, float, float]:
     return r, r * d1, r * d2
 
 
-@_jit
+@kernel
 def interval_terms(link: int, a: float, b: float) -> tuple[float, float, float, float, float, float, float]:
     """Return log pi, ra, rb, ga, gb, ha, hb of the interval (b, a]; log pi is -inf where a <= b."""
     if link == PROBIT and a > b:  # the common case, without logarithms of tails

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
 from ordbridge.errors import FitTimeout
+from ordbridge.fast.compiled import kernel
 
 __all__ = ["Clock", "Minimum", "Objective", "between", "direction_of", "minimise", "newton", "update"]
 
@@ -181,7 +181,7 @@ def _off_saddle(
     return None
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def direction_of(B, gradient):  # type: ignore[no-untyped-def]
     """Return -B g, its slope along g, and its largest entry."""
     direction = np.empty_like(gradient)
@@ -196,7 +196,7 @@ def direction_of(B, gradient):  # type: ignore[no-untyped-def]
     return direction, slope, longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def update(B, s, y):  # type: ignore[no-untyped-def]
     """Update the inverse Hessian B in place with a step s and the change y of the gradient."""
     n = s.size
@@ -256,7 +256,7 @@ def _search(
     return (*best, used)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def between(a, fa, ga, b, fb, gb):  # type: ignore[no-untyped-def]
     """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = b - a
