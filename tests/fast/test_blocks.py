@@ -116,3 +116,19 @@ def test_cholesky_says_when_a_matrix_is_not_positive_definite() -> None:
         A = np.eye(m)
         A[m - 1, m - 1] = -1.0
         assert not dense.cholesky(A)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (300, 20, 70), (50, 700, 90), (260, 130, 270)])
+def test_products_in_pieces_are_products(shape: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(3)
+    A, B = rng.normal(size=shape[:2]), rng.normal(size=shape[1:])
+    np.testing.assert_allclose(dense.multiply(A, B), A @ B, atol=1e-12)
+    np.testing.assert_allclose(dense.multiply(np.asfortranarray(A), B), A @ B, atol=1e-12)
+
+
+def test_compiled_code_of_an_older_engine_is_not_used() -> None:
+    """numba would only notice a change of the function's own file."""
+    from ordbridge.fast import compiled
+
+    stamp = dense.cholesky._cache._cache_file._source_stamp
+    assert compiled._sources() in stamp
