@@ -88,6 +88,8 @@ def four_models(rounds: int = 300) -> None:
     print("\n| items, ratings | " + " | ".join(f"{i}, {r}" for i, r in ms) + " |")
     print("|---|" + "---|" * len(ms))
     print("| simulation and four models, ms a dataset | " + " | ".join(f"{value:.1f}" for value in ms.values()) + " |")
+    again = [four_models_of(50, 3, rounds) for _ in range(4)]  # a shared machine: how much does it vary?
+    print(f"\n(50, 3) four times more: {', '.join(f'{value:.1f}' for value in again)} ms a dataset")
     minutes = 5 * 4 * 100 * sum(ms.values()) / 1000 / 60 / 2
     print(f"\nThe published grid (5 settings × 24 cells × 100 datasets × 4 models): {minutes:.1f} minutes on 2 cores")
 

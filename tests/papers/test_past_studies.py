@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ordbridge import fast, power, simulate
+from ordbridge import power, simulate
 from ordbridge.cli import settings as command
 from ordbridge.errors import InputError
 from ordbridge.papers import howcroft2021, past_studies
@@ -138,7 +138,6 @@ def test_command(tmp_path, capsys):
         args.run(args)
 
 
-@pytest.mark.skipif(not hasattr(fast, "fit"), reason="the native engine is not here")
 def test_maximal_model_recovers_the_truth():
     from ordbridge import design
 
@@ -152,7 +151,6 @@ def test_maximal_model_recovers_the_truth():
     assert settings["low"].item_sd < settings["general"].item_sd < settings["high"].item_sd
 
 
-@pytest.mark.skipif(not hasattr(fast, "fit"), reason="the native engine is not here")
 def test_both_engines_give_the_same_settings(settings):
     native = howcroft2021.settings_from({"one": between(1)}, engine="fast")
     for table, column in (("deviations", "sd"), ("thresholds", "estimate"), ("effects", "estimate")):

@@ -213,7 +213,10 @@ def reproduce(
 
     Examples
     --------
-    >>> result = reproduce(figure="2", sims=1, questions=0, engine="fast")  # doctest: +SKIP
+    >>> reproduce(figure="4")
+    Traceback (most recent call last):
+    ...
+    ordbridge.errors.InputError: there is no figure '4' to run; choose one of: 2, 3, all
     """
     from ordbridge.papers import howcroft_evidence
 
