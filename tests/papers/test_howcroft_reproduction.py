@@ -111,6 +111,7 @@ def test_a_small_run_leaves_tables_figures_and_claims(small):
     for table in ("claims", "power_corrected", "power_published", "differences_corrected", "questions", "linear_null"):
         assert {f"{table}.csv", f"{table}.parquet"} <= names
     assert {"figure1.png", "figure2_corrected.png", "figure2_published.png", "report.html"} <= names
+    assert {"both_signs_corrected.png", "both_signs_published.png"} <= names
     powers = rows_of(small / "power_corrected.csv")
     assert len(powers) == 3 * 4 * 9 * 4  # settings, sizes, effects of both signs and 0, models
     assert {row["n"] for row in powers} == {"2"}
@@ -130,13 +131,26 @@ def test_a_small_run_leaves_tables_figures_and_claims(small):
 
 def test_questions_pair_both_models_and_name_what_lmer_tests(small):
     rows = rows_of(small / "questions.csv")
-    assert len(rows) == 2 * 2 * 3 * 3  # thresholds, codings, settings, effects
+    assert len(rows) == 2 * 2 * 2 * 3 * 3  # sizes, thresholds, codings, settings, effects
+    assert {(row["items"], row["ratings_per_text"]) for row in rows} == {("100", "3"), ("50", "10")}
     null = [float(r["mean_difference"]) for r in rows if float(r["effect"]) == 0 and r["slope_coding"] == "treatment"]
     assert min(null) < -0.1
     for row in rows:
         difference = float(row["power_clmm"]) - float(row["power_lmer"])
         assert float(row["difference"]) == pytest.approx(difference)
         assert float(row["negative_lmer"]) <= float(row["power_lmer"])
+
+
+def test_question_means_are_means_over_the_settings(small):
+    cells, means = rows_of(small / "questions.csv"), rows_of(small / "question_means.csv")
+    assert len(means) == len(cells) / 3
+    axes = ("items", "ratings_per_text", "slope_coding", "thresholds", "effect")
+    for mean in means:
+        own = [row for row in cells if all(row[name] == mean[name] for name in axes)]
+        assert {row["variance"] for row in own} == {"low", "representative", "high"}
+        for name in ("power_lmer", "power_clmm", "difference", "negative_lmer"):
+            assert float(mean[name]) == pytest.approx(np.mean([float(row[name]) for row in own]))
+        assert float(mean["conf_low"]) <= float(mean["difference"]) <= float(mean["conf_high"])
 
 
 def test_bad_input():

@@ -132,8 +132,8 @@ figures = {"2": ("low", "representative", "high"), "3": tuple(settings), "all": 
 
 models = ("lm", "clm", "lmer", "clmm")
 
-DECIDING_ITEMS, DECIDING_RATINGS = 100, 3
-"""Where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
+DECIDING_SIZES = ((100, 3), (50, 10))
+"""Items and ratings where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
 DECIDING_EFFECTS = (-0.31, 0.0, 0.31)
 
 centred_thresholds = ThresholdDistribution(
@@ -266,19 +266,19 @@ def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> di
 
 
 def _questions() -> dict[str, Grid]:
-    """Return the deciding cells: both codings of the slopes, thresholds as published and centred."""
+    """Return the deciding cells of each size: both codings of the slopes, thresholds as published and centred."""
     from ordbridge.power import Grid
 
     return {
-        f"questions-{place}": Grid(
+        f"questions-{place}-{n_items}x{n_ratings}": Grid(
             truth=truths,
             design="howcroft2021",
-            items=DECIDING_ITEMS,
-            ratings_per_text=DECIDING_RATINGS,
+            items=n_items,
+            ratings_per_text=n_ratings,
             effect=DECIDING_EFFECTS,
             slope_coding=("treatment", "centred"),
         )
-        for place, truths in _placed().items()
+        for (n_items, n_ratings), (place, truths) in product(DECIDING_SIZES, _placed().items())
     }
 
 

@@ -53,6 +53,7 @@ def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) 
         ]
     parts.append(Part("linear_null", "What the linear model tests", linear_null(), NULL_WORDS))
     if questions.num_rows:
+        parts.append(Part("question_means", "The open questions, means over the settings", question_means(questions)))
         parts.append(Part("questions", "The cells that decide the open questions", questions, QUESTION_WORDS))
     parts += _diagnostics([*runs.values()])
     summary = tuple(_summary(evidence, questions))
@@ -240,6 +241,27 @@ def question_table(runs: Sequence[Run]) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
+def question_means(questions: pa.Table) -> pa.Table:
+    """Return the deciding cells averaged over settings, a row a size, coding, placement of thresholds and effect."""
+    axes = ("items", "ratings_per_text", "slope_coding", "thresholds", "effect")
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in questions.to_pylist():
+        groups.setdefault(tuple(row[name] for name in axes), []).append(row)
+    means = []
+    for values, rows in groups.items():
+        shares = ("power_lmer", "power_clmm", "negative_lmer", "negative_clmm", "mean_difference")
+        difference = judge.advantage(rows)
+        means.append(
+            {
+                **dict(zip(axes, values, strict=True)),
+                "n": sum(row["n"] for row in rows),
+                **{name: float(np.mean([row[name] for row in rows])) for name in shares},
+                **{"difference": difference.mean, "conf_low": difference.low, "conf_high": difference.high},
+            }
+        )
+    return pa.Table.from_pylist(means)
+
+
 def _negative(run: Run) -> dict[tuple[str, str], int]:
     """Count significant fits with an estimate below 0, by cell and model."""
     fits = run.fits.filter(pc.equal(run.fits["engine"], run.engine))
@@ -284,13 +306,16 @@ def _figure1() -> Any:
 
 
 def _figures(runs: Sequence[Run], variant: str, figure: str) -> list[Part]:
-    """Return Figures 2 and 3 as the paper draws them: mixed models, positive effects."""
+    """Return Figures 2 and 3 as the paper draws them, mixed models and positive effects; then both signs, if run."""
     parts = []
     for number in ("2", "3") if figure == "all" else (figure,):
         chosen = [run for run in runs if run.grid.axes["variance"][0] in paper.figures[number]]
         chosen = [run for run in chosen if max(run.grid.axes["effect"]) > 0]
         caption = f"Figure {number}: power of the mixed models, {variant} simulator"
         parts.append(Part(f"figure{number}_{variant}", caption, plots.power_curves(chosen, models=("lmer", "clmm"))))
+    if any(min(run.grid.axes["effect"]) < 0 for run in runs):
+        caption = f"Both signs of the effect: power of the mixed models, {variant} simulator"
+        parts.append(Part(f"both_signs_{variant}", caption, plots.power_curves(runs, models=("lmer", "clmm"))))
     return parts
 
 
