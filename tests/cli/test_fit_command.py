@@ -60,3 +60,17 @@ def test_timeout_is_a_failure(shared: Path, capsys: pytest.CaptureFixture[str]) 
     formula = "y ~ model + (model | participant) + (model | item)"
     assert main(["fit", cell, "--model", "clmm", "--formula", formula, "--timeout", "1"]) == 1
     assert "ran longer than 1 seconds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("compiled", "engine", "said"), [(False, "fast", 1), (True, "fast", 0), (False, "ordinal", 0)])
+def test_compiling_is_announced(
+    file: str,
+    compiled: bool,
+    engine: str,
+    said: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("ordbridge.fast.is_compiled", lambda: compiled)
+    assert main(["fit", file, "--model", "lm", "--formula", "rating ~ system", "--engine", engine]) == 0
+    assert capsys.readouterr().err.count("compiles itself now") == said

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -70,3 +72,13 @@ raise SystemExit(0 if hits else 3)
 """
     codes = [subprocess.run([sys.executable, "-c", code], check=False).returncode for _ in range(2)]
     assert codes[1] == 0
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_the_engine_knows_whether_it_is_compiled(cold: bool, tmp_path: Path) -> None:
+    one, group = np.ones((48, 1)), np.repeat(np.arange(6), 8)
+    for model in ("clmm", "lmer"):
+        prepare(model, np.tile([0.0, 1.0], 24)[:, None], [group], [one]).fit(np.arange(48) % 3)
+    environment = os.environ | ({"NUMBA_CACHE_DIR": str(tmp_path)} if cold else {})
+    code = "from ordbridge import fast; raise SystemExit(fast.is_compiled())"
+    assert subprocess.run([sys.executable, "-c", code], check=False, env=environment).returncode == (not cold)

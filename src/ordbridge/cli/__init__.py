@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from ordbridge import __version__
+from ordbridge.cli import talk
 from ordbridge.errors import BridgeError, FitError, InputError
 
 __all__ = ["main"]
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             import_module(f"ordbridge.cli.{command}").add(subparsers)
     args = parser.parse_args(arguments)
     try:
+        talk.compiling(args)
         return int(args.run(args))
     except InputError as error:
         return _complain(args.command, error, 2)

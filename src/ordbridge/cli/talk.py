@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ordbridge.power import Progress
 
-__all__ = ["plainly", "progress", "stopped", "tell"]
+__all__ = ["compiling", "plainly", "progress", "stopped", "tell"]
 
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
 
@@ -26,6 +27,15 @@ def tell(text: str) -> None:
 def stopped(store: str) -> None:
     """Say how to go on after Ctrl-C."""
     tell(f"stopped; what is done is kept in {store}. To go on:\n{shlex.join(['ordbridge', *sys.argv[1:]])}")
+
+
+def compiling(args: argparse.Namespace) -> None:
+    """Say that the native engine has to compile itself first, if this command uses it and it has to."""
+    if "fast" in (getattr(args, "engine", None), getattr(args, "start", None)) and not getattr(args, "quiet", False):
+        from ordbridge import fast
+
+        if not fast.is_compiled():
+            tell("the native engine compiles itself now, once for this installation: a minute or two")
 
 
 @contextmanager

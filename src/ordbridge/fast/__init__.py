@@ -5,6 +5,6 @@
 """
 
 from ordbridge.fast.arrays import prepare
-from ordbridge.fast.engine import fit, matrices, start
+from ordbridge.fast.engine import fit, is_compiled, matrices, start
 
-__all__ = ["fit", "matrices", "prepare", "start"]
+__all__ = ["fit", "is_compiled", "matrices", "prepare", "start"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["kernel", "part"]
+__all__ = ["is_cached", "kernel", "part"]
 
 
 @cache
@@ -34,3 +34,9 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function into its only caller, which takes half the time."""
     return kernel(function, inline="always")
+
+
+def is_cached(function: Any) -> bool:
+    """Tell whether an earlier process has left a kernel's compiled code behind, for this state of the engine."""
+    file: Any = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return file is None or bool(file._load_index())

@@ -15,7 +15,7 @@ from ordbridge.fast.flags import clm_conditions, clmm_conditions, gap_conditions
 from ordbridge.models.columns import Column
 from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, RandomTerm
 
-__all__ = ["fit", "matrices", "start"]
+__all__ = ["fit", "is_compiled", "matrices", "start"]
 
 
 def fit(problem: Problem) -> Estimates:
@@ -72,6 +72,15 @@ def start(problem: Problem) -> np.ndarray | list[np.ndarray]:
     for L in _term_blocks(ready, solution.L):
         entries += [np.diag(L), *(L[k + 1 :, k] for k in range(L.shape[0]))]
     return [mean, np.concatenate(entries)]
+
+
+def is_compiled() -> bool:
+    """Tell whether the engine has been compiled before, so that the first fit need not wait for that."""
+    from ordbridge.fast.compiled import is_cached
+    from ordbridge.fast.descent import descend
+    from ordbridge.fast.laplace import evaluate
+
+    return is_cached(evaluate) and is_cached(descend)
 
 
 def _refuse(problem: Problem) -> None:
