@@ -160,7 +160,56 @@ def test_amidei_counts_the_questions_of_each_pair_of_six_judges(tmp_path):
     assert len(pairs) == 10 < len(list(combinations(range(6), 2)))
     for row in pairs:
         assert row["kappa_cut_off"] == amidei2019.cut_off(row["kappa"])
-        assert row["kappa"] != row["fleiss_1971"] and row["paper"] == "not at hand"
+        assert row["kappa"] != row["fleiss_1971"] and row["kappa_paper"] == row["gamma_paper"] == "not at hand"
+
+
+def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
+    ratings = qgstec(tmp_path / "Export-Subsets.zip")
+    pairs = {
+        (row["rater_a"], row["rater_b"]): row
+        for row in amidei2019.reproduce(qgstec=ratings, draws=0).tables["qgstec_pairs"].to_pylist()
+    }
+    cut, rounded = pairs.pop(("P001", "P002")), pairs.pop(("P001", "P004"))
+    other = next(row for row in pairs.values() if amidei2019.cut_off(row["fleiss_1971"]) != row["kappa_cut_off"])
+    judges = [int(other[name].lstrip("P")) for name in ("rater_a", "rater_b")]
+    printed = tmp_path / "tables.csv"
+    lines = [
+        "criterion,rater_a,rater_b,kappa,gamma",
+        f"Relevance,1,2,{cut['kappa_cut_off']},-0.5",
+        f"Relevance,1,4,,{rounded['gamma']:.2f}",
+        f"Relevance,{judges[0]},{judges[1]},{amidei2019.cut_off(other['fleiss_1971'])},",
+        "Relevance,,,0.01,",
+    ]
+    printed.write_text("\n".join(lines))
+    result = amidei2019.reproduce(qgstec=ratings, printed=printed, draws=0)
+    rows = {row["claim"]: row for row in result.claims.to_pylist() if row["where"] == "Tables 6, 7"}
+    assert len(rows) == 5
+    assert rows["κ, Relevance, judges 1 and 2"]["verdict"] == "holds"
+    assert "no way of computing it" in rows["γ, Relevance, judges 1 and 2"]["reason"]
+    assert rows["γ, Relevance, judges 1 and 4"]["verdict"] == "holds"
+    assert "Fleiss (1971)" in rows[f"κ, Relevance, judges {judges[0]} and {judges[1]}"]["reason"]
+    assert rows["κ, Relevance, all judges"]["verdict"] == "corrected"
+    assert result.tables["qgstec_pairs"]["kappa_paper"].to_pylist()[0] == cut["kappa_cut_off"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("criterion,kappa\n", "has no column 'rater_a'"),
+        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,1,2,high,\n", "line 2: 'high' is no coefficient"),
+        ("criterion,rater_a,rater_b,kappa,gamma\nRelevanz,1,2,0.5,\n", "Relevanz, P001, P002, which are not in"),
+        (
+            "criterion,rater_a,rater_b,kappa,gamma\n" + 2 * "Relevance,1,2,0.5,\n",
+            "line 3: .* stands there twice",
+        ),
+        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,one,2,0.5,\n", "line 2: judge 'one' is no number"),
+    ],
+)
+def test_amidei_says_what_is_wrong_with_printed_tables(text, sentence, tmp_path):
+    printed = tmp_path / "tables.csv"
+    printed.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"), printed=printed, draws=0)
 
 
 def test_amidei_needs_a_file():

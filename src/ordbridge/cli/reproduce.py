@@ -31,6 +31,9 @@ def add(subparsers: Any) -> None:
     parser = _paper(papers, "amidei2019", "agreement and correlation, from your copies of the ratings", _amidei)
     parser.add_argument("--qgstec", metavar="FILE", help="of QG-STEC-plus: Export-Subsets.zip, .xml or QG-STEC_R.csv")
     parser.add_argument("--flickr", metavar="FILE", help="flickr8k/judgements of compareImageDescriptionMeasures")
+    parser.add_argument(
+        "--printed", metavar="FILE", help="CSV of the paper's Tables 6 and 7: criterion, rater_a, rater_b, kappa, gamma"
+    )
     parser.add_argument("--draws", type=int, default=1000, metavar="N", help="resamples for intervals; default: 1000")
     parser = _paper(papers, "belz2011", "seven categories against a line, simulated", _belz)
     parser.add_argument("--sims", type=int, default=100, metavar="N", help="simulated experiments; default: 100")
@@ -141,7 +144,7 @@ def _card(args: argparse.Namespace) -> Reproduction:
 def _amidei(args: argparse.Namespace) -> Reproduction:
     from ordbridge.papers import amidei2019
 
-    return amidei2019.reproduce(args.qgstec, args.flickr, draws=args.draws)
+    return amidei2019.reproduce(args.qgstec, args.flickr, printed=args.printed, draws=args.draws)
 
 
 def _belz(args: argparse.Namespace) -> Reproduction:

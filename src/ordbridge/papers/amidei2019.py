@@ -7,8 +7,10 @@ Fleiss (for two judges that is Cohen's κ), and its numbers are cut off after tw
 
 from __future__ import annotations
 
+import csv
 import math
 import os
+import re
 import warnings
 from typing import Any
 
@@ -48,15 +50,22 @@ COMMON_QUESTIONS = {
 }
 """How many questions of QG-STEC each pair of the six judges rated, as the paper says."""
 
+Printed = dict[tuple[str, ...], dict[str, str]]
+"""κ and γ as a reader of the paper typed them, by criterion or by criterion and two judges."""
+
 claims = {
     "kappa": Claim("κ of the three Flickr-8k judges", "0.52", "Flickr-8k"),
     "gamma": Claim("mean pairwise γ of the three Flickr-8k judges", "0.98", "Flickr-8k"),
 }
-"""The paper's coefficients that are at hand; those of its Tables 6 and 7 are not."""
+"""The paper's coefficients that are at hand; those of its Tables 6 and 7 are not (``printed`` takes them)."""
 
 
 def reproduce(
-    qgstec: str | os.PathLike[str] | None = None, flickr: str | os.PathLike[str] | None = None, *, draws: int = 1000
+    qgstec: str | os.PathLike[str] | None = None,
+    flickr: str | os.PathLike[str] | None = None,
+    *,
+    printed: str | os.PathLike[str] | None = None,
+    draws: int = 1000,
 ) -> Reproduction:
     """Compute κ and γ for every criterion and pair of judges, with the paper's numbers where they are at hand.
 
@@ -67,17 +76,24 @@ def reproduce(
         ``Export-Subsets.zip``; a table in the long form of :mod:`ordbridge.datasets` is taken too.
     flickr
         Judgements of Flickr-8k; see :func:`ordbridge.datasets.read_flickr8k`, or the long form.
+    printed
+        The coefficients of the paper's Tables 6 and 7, which are not at hand here, typed from a copy of the paper: CSV
+        with ``criterion, rater_a, rater_b, kappa, gamma``. Judges are 1 to 6, left empty for all judges together;
+        numbers stand as they are printed, or are left empty.
     draws
         Resamples for the intervals.
     """
     if qgstec is None and flickr is None:
         raise InputError("name a file: qgstec=… or flickr=…; nothing is downloaded")
+    if printed is not None and qgstec is None:
+        raise InputError("the printed tables are about QG-STEC; name its file as well: qgstec=…")
     parts: list[Part] = []
     rows: list[dict[str, str]] = []
     summary: list[str] = []
     cautions: list[str] = []
     if qgstec is not None:
-        _questions(_ratings(qgstec, datasets.read_qgstec), draws, parts, rows, summary, cautions)
+        tables_6_and_7 = {} if printed is None else _printed(printed)
+        _questions(_ratings(qgstec, datasets.read_qgstec), tables_6_and_7, draws, parts, rows, summary, cautions)
     if flickr is not None:
         _captions(_ratings(flickr, datasets.read_flickr8k), draws, parts, rows, summary, cautions)
     title = "Agreement and correlation, computed again"
@@ -134,8 +150,67 @@ def _analysed(table: pa.Table, item: str, draws: int, cautions: list[str], where
     return result
 
 
+def _printed(path: str | os.PathLike[str]) -> Printed:
+    """Read the paper's coefficients as its reader typed them."""
+    names = ("criterion", "rater_a", "rater_b", "kappa", "gamma")
+    if not os.path.isfile(path):
+        raise InputError(f"there is no file {path}")
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in names if name not in (reader.fieldnames or [])]
+        if missing:
+            raise InputError(f"{path} has no column {missing[0]!r}; it needs: {', '.join(names)}")
+        found: Printed = {}
+        for line in reader:
+            where = f"{path}, line {reader.line_num}"
+            criterion, *judges, kappa, gamma = ((line[name] or "").strip() for name in names)
+            for value in filter(None, (kappa, gamma)):
+                if not re.fullmatch(r"-?[01]?\.\d+|-?[01]", value):
+                    raise InputError(f"{where}: {value!r} is no coefficient such as 0.52")
+            for judge in filter(None, judges):
+                if not judge.isdigit():
+                    raise InputError(f"{where}: judge {judge!r} is no number from 1 to 6")
+            key = (criterion, *(f"P{int(judge):03d}" for judge in judges if judge))
+            if key in found:
+                raise InputError(f"{where}: {', '.join(key)} stands there twice")
+            found[key] = {"kappa": kappa, "gamma": gamma}
+    return found
+
+
+def _beside_the_paper(printed: Printed, ours: dict[tuple[str, ...], dict[str, Any]]) -> list[dict[str, str]]:
+    """Compare every printed coefficient with ours, and say where a difference comes from."""
+    rows = []
+    for key, numbers in printed.items():
+        if key not in ours:
+            raise InputError(
+                f"the printed tables have {', '.join(key)}, which are not in the ratings; there are: "
+                f"{'; '.join(sorted(', '.join(k) for k in ours))}"
+            )
+        criterion, *judges = key
+        who = f"judges {' and '.join(judge.lstrip('P0') for judge in judges)}" if judges else "all judges"
+        for name, text in numbers.items():
+            if text:
+                claim = Claim(f"{'κ' if name == 'kappa' else 'γ'}, {criterion}, {who}", text, "Tables 6, 7")
+                rows.append(_explained(claim, name, ours[key]))
+    return rows
+
+
+def _explained(claim: Claim, name: str, ours: dict[str, Any]) -> dict[str, str]:
+    value, other = ours[name], ours["fleiss_1971"] if name == "kappa" else None
+    if value is None:
+        return claim.judged("–", CORRECTED, "not defined: there is no variation")
+    if float(cut_off(value)) == float(claim.paper):
+        return claim.judged(f"{value:.5f}", HOLDS, "cut off after two decimals")
+    if round(value, 2) == float(claim.paper):
+        return claim.judged(f"{value:.5f}", HOLDS, "rounded to two decimals, not cut off")
+    if other is not None and float(cut_off(other)) == float(claim.paper):
+        return claim.judged(f"{value:.5f}", CORRECTED, f"printed is the coefficient of Fleiss (1971), {other:.5f}")
+    return claim.judged(f"{value:.5f}", CORRECTED, "no way of computing it that we know gives the printed number")
+
+
 def _questions(
     table: pa.Table,
+    printed: Printed,
     draws: int,
     parts: list[Part],
     rows: list[dict[str, str]],
@@ -154,18 +229,23 @@ def _questions(
             "the original challenge, so these are other numbers"
         )
     rows += _common_questions(pairs) if six else []
+    by_criterion, by_pair = _by_criterion(result, printed), _by_pair(result, printed)
+    ours: dict[tuple[str, ...], dict[str, Any]] = {(r["criterion"],): r for r in by_criterion.to_pylist()}
+    ours |= {(r["criterion"], r["rater_a"], r["rater_b"]): r for r in by_pair.to_pylist()}
+    rows += _beside_the_paper(printed, ours)
     summary += _reading(result)
+    beside = "those of the paper that were typed in stand beside them" if printed else "only ours are shown"
     summary.append(
         f"QG-STEC: κ and γ of {len(pairs)} pairs of judges and criteria are computed from {len(judges)} judges; the "
-        "paper's own coefficients for them (Tables 6 and 7) are not at hand, so only ours are shown."
+        f"paper's own coefficients for them (Tables 6 and 7) are not at hand here: {beside}."
     )
     text = (
         "κ is Cohen's, which for two judges is what the paper calls Fleiss' κ; the coefficient of Fleiss (1971) stands "
         "beside it. The columns cut off after two decimals are what the paper would print.",
     )
     parts += [
-        Part("qgstec_criteria", "QG-STEC: all judges, by criterion", _by_criterion(result), text),
-        Part("qgstec_pairs", "QG-STEC: every pair of judges with common questions", _by_pair(result)),
+        Part("qgstec_criteria", "QG-STEC: all judges, by criterion", by_criterion, text),
+        Part("qgstec_pairs", "QG-STEC: every pair of judges with common questions", by_pair),
         Part("qgstec_judges", "QG-STEC: judges who stand apart", _flagged(result)),
     ]
     for criterion, ratings in result.ratings.items():
@@ -229,7 +309,7 @@ def _captions(
     )
     parts += [
         Part("flickr", "Flickr-8k: the paper's two numbers and their variants", comparison),
-        Part("flickr_pairs", "Flickr-8k: every pair of columns", _by_pair(result)),
+        Part("flickr_pairs", "Flickr-8k: every pair of columns", _by_pair(result, {})),
         Part("flickr_categories", "Flickr-8k: categories used in each column", plots.categories_used(ratings)),
     ]
 
@@ -238,7 +318,7 @@ def _reading(result: Reliability) -> list[str]:
     return [f"QG-STEC, {row['criterion']}: {row['reading']}" for row in result.readings.to_pylist()]
 
 
-def _by_criterion(result: Reliability) -> pa.Table:
+def _by_criterion(result: Reliability, printed: Printed) -> pa.Table:
     wanted = {"Davies & Fleiss' κ": "kappa", "Fleiss' κ": "fleiss_1971", "Goodman & Kruskal's γ": "gamma"}
     found: dict[str, dict[str, Any]] = {}
     for row in result.coefficients.to_pylist():
@@ -247,10 +327,10 @@ def _by_criterion(result: Reliability) -> pa.Table:
             entry[wanted[row["coefficient"]]] = row["estimate"]
     kinds = [("criterion", pa.string()), *((name, pa.float64()) for name in wanted.values())]
     table = pa.Table.from_pylist(list(found.values()), schema=pa.schema(kinds))
-    return _with_cut_off(table, ("kappa", "gamma"))
+    return _as_in_paper(table, printed)
 
 
-def _by_pair(result: Reliability) -> pa.Table:
+def _by_pair(result: Reliability, printed: Printed) -> pa.Table:
     rows = [row for row in result.pairs.to_pylist() if row["n_common"]]
     for row in rows:
         ratings = result.ratings[row["criterion"]].of_raters([row["rater_a"], row["rater_b"]]).complete()
@@ -261,16 +341,19 @@ def _by_pair(result: Reliability) -> pa.Table:
     names = ("criterion", "rater_a", "rater_b", "n_common", "kappa", "fleiss_1971", "gamma", "note")
     kinds = [pa.string()] * 3 + [pa.int64()] + [pa.float64()] * 3 + [pa.string()]
     schema = pa.schema(list(zip(names, kinds, strict=True)))
-    return _with_cut_off(
-        pa.Table.from_pylist([{n: row.get(n) for n in names} for row in rows], schema), ("kappa", "gamma")
-    )
+    return _as_in_paper(pa.Table.from_pylist([{n: row.get(n) for n in names} for row in rows], schema), printed)
 
 
-def _with_cut_off(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    for name in names:
+def _as_in_paper(table: pa.Table, printed: Printed) -> pa.Table:
+    """Add the coefficients cut off as the paper prints them, and what it prints."""
+    columns = [table[name].to_pylist() for name in ("criterion", "rater_a", "rater_b") if name in table.column_names]
+    keys = list(zip(*columns, strict=True))
+    for name in ("kappa", "gamma"):
         cut = [None if value is None else cut_off(value) for value in table[name].to_pylist()]
+        paper = [printed.get(key, {}).get(name) or NOT_AT_HAND for key in keys]
         table = table.append_column(f"{name}_cut_off", pa.array(cut, pa.string()))
-    return table.append_column("paper", pa.array([NOT_AT_HAND] * table.num_rows, pa.string()))
+        table = table.append_column(f"{name}_paper", pa.array(paper, pa.string()))
+    return table
 
 
 def _flagged(result: Reliability) -> pa.Table:
