@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from dense_reference import design_matrix
 
 from ordbridge.fast import blocks, dense
-from ordbridge.fast.blocks import Structure, allocate, cross_products, factorise, selected_inverse, transform
+from ordbridge.fast.blocks import allocate, cross_products, factorise, selected_inverse, transform
+from ordbridge.fast.structure import Structure
 
 CASES = {
     "two components, sparse": (
@@ -132,3 +135,23 @@ def test_compiled_code_of_an_older_engine_is_not_used() -> None:
 
     stamp = dense.cholesky._cache._cache_file._source_stamp
     assert compiled._sources() in stamp
+
+
+def twice(x: float) -> float:
+    return 2 * x
+
+
+def test_an_index_of_moved_classes_is_overlooked() -> None:
+    """As an update leaves it behind: unpickling it fails."""
+    import pickle
+
+    from ordbridge.fast.compiled import is_cached, kernel
+
+    first = kernel(twice)
+    file = first._cache._cache_file
+    Path(file._cache_path).mkdir(exist_ok=True)
+    missing_class = b"cordbridge.fast.blocks\nNoSuchClass\n."
+    Path(file._index_path).write_bytes(pickle.dumps(file._version) + missing_class)
+    assert not is_cached(first)
+    assert first(3.0) == 6.0
+    assert is_cached(kernel(twice))

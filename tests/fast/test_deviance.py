@@ -8,9 +8,9 @@ from dense_reference import design_matrix
 from dense_reference import deviance as dense_deviance
 
 from ordbridge.fast import lmer
-from ordbridge.fast.blocks import Structure
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.lmer import fit_lmer
+from ordbridge.fast.structure import Structure
 
 
 class Case:

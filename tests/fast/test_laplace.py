@@ -7,10 +7,10 @@ import pytest
 from dense_reference import design_matrix, laplace, quadrature
 
 from ordbridge.fast import thresholds
-from ordbridge.fast.blocks import Structure
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
 from ordbridge.fast.links import LINKS
+from ordbridge.fast.structure import Structure
 
 EXACT = 1e-6
 

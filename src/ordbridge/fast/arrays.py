@@ -133,8 +133,8 @@ def prepare(
 
 
 def _crossed(groups: Sequence[np.ndarray], Z: Sequence[np.ndarray], n: int) -> tuple[Any, Any]:
-    from ordbridge.fast.blocks import Structure
     from ordbridge.fast.factors import Layout
+    from ordbridge.fast.structure import Structure
 
     if len(groups) not in (1, 2) or len(Z) != len(groups):
         raise InputError(

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ordbridge.fast import thresholds
-from ordbridge.fast.blocks import Structure
 from ordbridge.fast.clm import fit_clm
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.information import SMALLEST, information
 from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
 from ordbridge.fast.links import LINKS
 from ordbridge.fast.optimise import Clock, Minimum, minimise
+from ordbridge.fast.structure import Structure
 
 __all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm"]
 

@@ -67,8 +67,8 @@ class Design:
     @cached_property
     def crossed(self):  # type: ignore[no-untyped-def]
         """The rows sorted by their levels and the free entries of the Cholesky factors: (Structure, Layout)."""
-        from ordbridge.fast.blocks import Structure
         from ordbridge.fast.factors import Layout
+        from ordbridge.fast.structure import Structure
 
         parts = [self.terms_of(group) for group in self.groups]
         structure = Structure.build(

@@ -23,8 +23,6 @@ import numpy as np
 from ordbridge.fast import dense
 from ordbridge.fast.blocks import (
     Factors,
-    Graph,
-    Structure,
     allocate,
     cross_products,
     diagonal_inverse,
@@ -34,6 +32,7 @@ from ordbridge.fast.blocks import (
     transform,
 )
 from ordbridge.fast.compiled import kernel, part
+from ordbridge.fast.structure import Graph, Structure
 
 __all__ = ["CrossProducts", "Room", "add_scaled", "cross_products_of", "deviance", "new_room", "residual_sums"]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ordbridge.fast.blocks import Structure
+from ordbridge.fast.structure import Structure
 
 __all__ = ["Layout"]
 

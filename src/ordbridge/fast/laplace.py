@@ -24,8 +24,6 @@ import numpy as np
 
 from ordbridge.fast.blocks import (
     Factors,
-    Graph,
-    Structure,
     allocate,
     cross_products,
     factorise,
@@ -34,6 +32,7 @@ from ordbridge.fast.blocks import (
 )
 from ordbridge.fast.compiled import kernel, part
 from ordbridge.fast.links import interval_terms
+from ordbridge.fast.structure import Graph, Structure
 
 __all__ = ["Model", "State", "evaluate", "new_state", "tangent", "unpack"]
 

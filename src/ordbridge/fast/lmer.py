@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ordbridge.fast.blocks import Structure
 from ordbridge.fast.curvature import second_derivatives
 from ordbridge.fast.descent import ARRIVED, UNDERWAY, descend
 from ordbridge.fast.deviance import CrossProducts, Room, cross_products_of, deviance, new_room
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.optimise import Clock, Minimum, newton
+from ordbridge.fast.structure import Structure
 
 __all__ = ["SINGULAR", "LmerSolution", "fit_lmer"]
 
