@@ -1,0 +1,105 @@
+"""Print the tables of docs/findings.md from the committed run of Howcroft & Rieser (2021).
+
+python tools/findings_tables.py
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "howcroft2021"
+CODING = {"treatment": "0/1, as published", "centred": "−½/+½"}
+PLACE = {"published": "as published", "centred": "around 0"}
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page by name, in Markdown."""
+    return {"linear null": _linear_null(), "questions": _questions(), "claims": _claims(), "audit": _audit()}
+
+
+def _linear_null() -> str:
+    """Write what the linear model tests as published: spreads, and where mean ratings are equal."""
+    rows = [
+        (
+            row["variance"],
+            f"{float(row['sd_first']):.2f}",
+            f"{float(row['sd_second']):.2f}",
+            f"{float(row['difference_at_0']):+.3f}",
+            f"{float(row['effect_of_equal_means']):+.3f}",
+        )
+        for row in _read("linear_null")
+        if (row["slope_coding"], row["thresholds"]) == ("treatment", "published")
+    ]
+    head = ("setting", "SD of system 0", "of system 1", "difference of mean ratings at effect 0")
+    return _markdown((*head, "latent effect of equal means"), rows)
+
+
+def _questions() -> str:
+    """Write the deciding cells averaged over the settings: a row a coding, placement and effect, two columns a size."""
+    by_size: dict[tuple[str, str, str], dict[str, dict[str, str]]] = {}
+    for row in _read("question_means"):
+        key = (row["slope_coding"], row["thresholds"], row["effect"])
+        by_size.setdefault(key, {})[f"{row['items']}, {row['ratings_per_text']}"] = row
+    sizes = list(next(iter(by_size.values())))
+    rows = []
+    for coding, place in ((c, p) for c in CODING for p in PLACE):
+        for effect in ("0.31", "0", "-0.31"):
+            cells = [by_size[coding, place, effect][size] for size in sizes]
+            rows.append(
+                (CODING[coding], PLACE[place], f"{float(effect):+.2f}", *map(_powers, cells), *map(_gap, cells))
+            )
+    head = ("slopes", "thresholds", "effect", *(f"lmer / clmm ({size})" for size in sizes))
+    return _markdown((*head, *(f"clmm − lmer ({size})" for size in sizes)), rows)
+
+
+def _powers(row: dict[str, str]) -> str:
+    return f"{float(row['power_lmer']):.3f} / {float(row['power_clmm']):.3f}"
+
+
+def _gap(row: dict[str, str]) -> str:
+    mean, low, high = (float(row[name]) for name in ("difference", "conf_low", "conf_high"))
+    return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _claims() -> str:
+    """Write the claims on the corrected simulator and the open questions."""
+    chosen = [row for row in _read("claims") if "published)" not in row["claim"]]
+    return _markdown(
+        ("claim", "what came out", "verdict"), [(row["claim"], row["ours"], row["verdict"]) for row in chosen]
+    )
+
+
+def _audit() -> str:
+    """Write the fast engine beside R: the grid, then the deciding cells."""
+    rows = [
+        (
+            where,
+            row["model"],
+            row["compared"],
+            f"{float(row['median']):.1e}",
+            f"{float(row['largest']):.1e}",
+            row["over_1_percent"],
+            row["decisions_differ"],
+            row["failed_r_only"],
+        )
+        for where, name in (("grid", "audit"), ("deciding cells", "audit_questions"))
+        for row in _read(name)
+    ]
+    head = ("", "model", "datasets", "median difference of p", "largest", "over 1 %", "decisions differ")
+    return _markdown((*head, "R gave no p"), rows)
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    with (EVIDENCE / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| ---", "|---").replace("--- |", "---|")
+
+
+if __name__ == "__main__":
+    for title, table in tables().items():
+        print(f"{title}\n\n{table}\n")
