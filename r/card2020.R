@@ -39,6 +39,7 @@ card_fits <- function(items, workers, diff, sds, sigma, before, n, from, to, tes
     fit <- lme4::refit(first, replicates[[i]])
     t <- coef(summary(fit))["model", ]
     stage("inference")
+    design$resp <- replicates[[i]]  # lmerTest evaluates the call of the fit again, which must find these ratings
     p <- if (tested) coef(summary(lmerTest::as_lmerModLmerTest(fit)))["model", c("df", "Pr(>|t|)")] else c(NaN, NaN)
     c(t[["Estimate"]], t[["Std. Error"]], t[["t value"]], p)
   }, numeric(5))

@@ -1,5 +1,6 @@
 """Card's settings in our coding are the model of Card's code in theirs."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,8 @@ def test_the_grid():
     assert len(card2020.differences) * len(card2020.items) * len(card2020.workers) * len(card2020.settings) == 48
 
 
-REFERENCE = Path(__file__).resolve().parents[2] / "../shared/reference/card2020_power.csv"
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "../shared/reference/card2020_power.csv"
 
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="the published table is not here")
@@ -73,6 +75,39 @@ def test_pieces_are_parts_of_the_whole_and_p_values_are_two_sided():
 
     expected = 2 * stats.t.sf(np.abs(whole["statistic"].to_numpy()), whole["df"].to_numpy())
     np.testing.assert_allclose(whole["p_value"].to_numpy(), expected, rtol=1e-6)
+
+
+DIRECTLY = """
+suppressMessages(library(lmerTest))
+stage <- function(name) NULL
+source(commandArgs(TRUE)[1])
+sds <- c(.14, .04, .11, .01)
+suppressWarnings({
+  card_draw(card_design(50, 10), 200, 0, sds, .26)
+  design <- card_design(100, 3)
+  replicates <- card_draw(design, 200, .2, sds, .26)
+})
+for (i in 4:6) {
+  design$resp <- replicates[[i]]
+  fit <- suppressMessages(lmer(resp ~ model + (1 + model || worker) + (1 + model || item), design, REML = FALSE))
+  cat(coef(summary(fit))["model", c("t value", "df", "Pr(>|t|)")], "\\n")
+}
+"""
+
+
+def test_p_values_of_refits_are_those_of_fits_of_their_own():
+    """lmerTest evaluates the call of a fit again: after a refit, that must not find the first replicate's ratings.
+
+    A refit starts at the first replicate's optimum, so both end within lme4's tolerance of each other: some 1e-4 in t
+    and 1e-3 in df. With the wrong ratings the degrees of freedom were off by a factor of two.
+    """
+    command = ["Rscript", "--vanilla", "-e", DIRECTLY, str(ROOT / "r" / "card2020.R")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    t, df, p = np.array([line.split() for line in said.splitlines()], dtype=float).T
+    ours = card2020.fits(Cell("high", 0.2, 100, 3), 4, 6)
+    np.testing.assert_allclose(ours["statistic"].to_numpy(), t, rtol=1e-3)
+    np.testing.assert_allclose(ours["df"].to_numpy(), df, rtol=0.01)
+    np.testing.assert_allclose(ours["p_value"].to_numpy(), p, rtol=0.02)
 
 
 def test_the_seed_is_the_published_one_unless_another_is_asked_for():
@@ -120,7 +155,7 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
     assert {row["false_abs_t"] for row in rows} == {0.1}
     verdicts = {row["claim"].split()[0]: row["verdict"] for row in result.claims.to_pylist()}
     assert verdicts == {"power": "undecided", "|t|": "does not hold", "lmerTest's": "undecided"}
-    (next((tmp_path / "fits").glob("high-diff0.1-*-021-040.parquet"))).unlink()
+    (next((tmp_path / "fits").glob("high-diff0.1-*-replicates021-040.parquet"))).unlink()
     calls.clear()
     card2020.reproduce(chosen, store=tmp_path / "fits")
     assert calls == [(Cell("high", 0.1, 50, 3), 21, 40)]

@@ -312,7 +312,7 @@ def _pieces(pieces: Sequence[tuple[Cell, int, int]], store: Path | None, jobs: i
 def _piece(cell: Cell, first: int, last: int, store: Path | None) -> pa.Table:
     if store is None:
         return fits(cell, first, last)
-    path = store / f"{cell}-{first:03d}-{last:03d}.parquet"
+    path = store / f"{cell}-replicates{first:03d}-{last:03d}.parquet"
     if not path.is_file():
         tables.write(fits(cell, first, last), path)
     return tables.read(path)

@@ -310,5 +310,6 @@ def _how_long(grids: Mapping[str, Grid], datasets: Mapping[str, int], seed: int,
     workers = jobs if jobs > 0 else os.cpu_count() or 1
     return (
         f"through R, {sum(datasets[n] * len(g.cells) for n, g in grids.items())} datasets will take about "
-        f"{duration(seconds / workers)} from the beginning with {workers} worker processes (timed on three datasets)"
+        f"{duration(seconds / workers)} from the beginning with {workers} worker process{'es' if workers > 1 else ''} "
+        "(timed on three datasets)"
     )
