@@ -47,7 +47,7 @@ def _howcroft_options(parser: Any) -> None:
         "--sims", type=int, default=100, metavar="N", help="datasets a cell; default: 100, as published"
     )
     parser.add_argument("--questions", type=int, metavar="N", help="datasets a deciding cell; default: SIMS, 0: none")
-    parser.add_argument("--both-signs", action="store_true", help="negative effects as well")
+    parser.add_argument("--both-signs", action="store_true", help="negative effects as well, with the first variant")
     parser.add_argument("--engine", choices=("ordinal", "fast"), default="ordinal", help="default: ordinal, which is R")
     parser.add_argument("--audit", type=float, default=0.0, metavar="SHARE", help="share of datasets that also go to R")
     parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")

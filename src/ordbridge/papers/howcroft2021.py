@@ -198,7 +198,7 @@ def reproduce(
     questions
         Datasets a cell in the cells that decide the open questions; default: ``sims``, 0 leaves them out.
     both_signs
-        Whether to run the negative effects −0.155 … −0.62 as well.
+        Whether to run the negative effects −0.155 … −0.62 as well, with the first of the variants.
     engine, audit, seed, jobs
         As for :func:`ordbridge.power.run`. Through R the grid takes days; how long is said first.
     store
@@ -258,11 +258,13 @@ def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> di
     from ordbridge.power import Grid
 
     negative = tuple(-effect for effect in reversed(effects))
-    signs = {"": (0.0, *effects), **({"-negative": negative} if both_signs else {})}
-    return {
-        f"{variant}-{name}{sign}": Grid(preset="howcroft2021", variance=name, effect=values, variant=variant)
-        for variant, name, (sign, values) in product(variants, names, signs.items())
-    }
+    grids = {}
+    for variant, name in product(variants, names):
+        signs = {"": (0.0, *effects), **({"-negative": negative} if both_signs and variant == variants[0] else {})}
+        for sign, values in signs.items():
+            grid = Grid(preset="howcroft2021", variance=name, effect=values, variant=variant)
+            grids[f"{variant}-{name}{sign}"] = grid
+    return grids
 
 
 def _questions() -> dict[str, Grid]:
