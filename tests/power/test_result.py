@@ -115,10 +115,10 @@ def test_audit_of_known_rows():
         ("a", 3, "clmm", None, 0.0100, None, -13.0),  # only R has a p-value, and it is significant
         ("a", 0, "lm", 0.5, 0.5, -1.0, -1.0),
     ]
-    names = ["cell", "replicate", "model", "p_value", "loglik", "engine"]
-    fast = [(c, i, m, p, ll, "fast") for c, i, m, p, _, ll, _ in rows]
-    r = [(c, i, m, p, ll, "ordinal") for c, i, m, _, p, _, ll in rows]
-    alone = [("a", 9, "clmm", 0.3, -5.0, "fast")]  # not in the audit's sample
+    names = ["cell", "replicate", "model", "p_value", "loglik", "engine", "message"]
+    fast = [(c, i, m, p, ll, "fast", None) for c, i, m, p, _, ll, _ in rows]
+    r = [(c, i, m, p, ll, "ordinal", "failed to converge") for c, i, m, _, p, _, ll in rows]
+    alone = [("a", 9, "clmm", 0.3, -5.0, "fast", None)]  # not in the audit's sample
     table = pa.table(dict(zip(names, map(list, zip(*fast, *alone, *r, strict=True)), strict=True)))
     found = audit(table, ["lm", "clmm"], 0.05)
     lm, clmm = found.summary.to_pylist()
@@ -128,6 +128,8 @@ def test_audit_of_known_rows():
     assert clmm["decisions_differ"] == 2 and clmm["over_1_percent"] == 1
     (case,) = found.cases.to_pylist()
     assert (case["replicate"], case["loglik"], case["loglik_r"]) == (1, -11.0, -11.5)
+    assert case["message_r"] == "failed to converge"
+    assert "1 over 1 % (the fast engine's likelihood is higher in 1)" in str(found)
     assert "4 fits compared with R" in str(found) and "2 decisions differ" in str(found)
     assert "no dataset" in str(audit(table.slice(0, 2), ["lm"], 0.05))
 

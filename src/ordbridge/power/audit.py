@@ -24,7 +24,8 @@ class Audit:
         ``median`` relative difference of p, how many ``decisions_differ`` at alpha, how many cases are
         ``over_1_percent``, and how many fits ``failed_fast_only`` and ``failed_r_only``.
     cases
-        Every case over 1 % with both p-values and both log likelihoods, largest difference first.
+        Every case over 1 % with both p-values and both log likelihoods, largest difference first; ``message_r`` is what
+        R said of its fit, such as that it failed to converge.
     """
 
     summary: pa.Table
@@ -38,9 +39,11 @@ class Audit:
             return "no dataset was fitted by both engines"
         largest = max(row["largest"] for row in rows if row["largest"] is not None)
         differ = sum(row["decisions_differ"] for row in rows)
+        higher = sum(row["loglik"] > row["loglik_r"] for row in self.cases.to_pylist())
+        better = f" (the fast engine's likelihood is higher in {higher})" if self.cases.num_rows else ""
         return (
             f"{compared} fits compared with R: largest relative difference of p {largest:.2g}, "
-            f"{self.cases.num_rows} over 1 %, {differ} decisions differ"
+            f"{self.cases.num_rows} over 1 %{better}, {differ} decisions differ"
         )
 
 
@@ -50,24 +53,24 @@ def audit(fits: pa.Table, models: list[str], alpha: float) -> Audit:
     Parameters
     ----------
     fits
-        Fits of both engines: ``cell, replicate, model, engine, p_value, loglik``.
+        Fits of both engines: ``cell, replicate, model, engine, p_value, loglik, message``.
     models
         The models, in order.
     alpha
         The level at which decisions are compared.
     """
-    columns = ["cell", "replicate", "model", "p_value", "loglik"]
-    ours = fits.filter(pc.equal(fits["engine"], "fast")).select(columns)
-    theirs = fits.filter(pc.equal(fits["engine"], "ordinal")).select(columns)
-    theirs = theirs.rename_columns([*columns[:3], "p_value_r", "loglik_r"])
-    both = ours.join(theirs, keys=columns[:3], join_type="inner")
+    keys, columns = ["cell", "replicate", "model"], ["p_value", "loglik", "message"]
+    ours = fits.filter(pc.equal(fits["engine"], "fast")).select([*keys, *columns])
+    theirs = fits.filter(pc.equal(fits["engine"], "ordinal")).select([*keys, *columns])
+    theirs = theirs.rename_columns([*keys, *(f"{name}_r" for name in columns)])
+    both = ours.join(theirs, keys=keys, join_type="inner")
     p, p_r = (both[name].to_numpy() for name in ("p_value", "p_value_r"))
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.where(p == p_r, 0.0, np.abs(p - p_r) / p_r)
     both = both.append_column("relative_difference", pa.array(difference, from_pandas=True))
     both = both.sort_by([("relative_difference", "descending"), ("cell", "ascending"), ("replicate", "ascending")])
     listed = both.filter(pc.greater(both["relative_difference"], LISTED))
-    names = ["cell", "replicate", "model", "p_value", "p_value_r", "relative_difference", "loglik", "loglik_r"]
+    names = [*keys, "p_value", "p_value_r", "relative_difference", "loglik", "loglik_r", "message_r"]
     summary = [_summary(both.filter(pc.equal(both["model"], model)), model, alpha) for model in models]
     return Audit(pa.Table.from_pylist(summary, schema=SUMMARY), listed.select(names))
 

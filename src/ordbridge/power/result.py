@@ -247,7 +247,7 @@ class Run:
 
 def audit_runs(runs: Sequence[Run], alpha: float | None = None) -> Audit:
     """Compare the datasets that went through both engines, over several runs with the same models and level."""
-    columns = ["cell", "replicate", "model", "engine", "p_value", "loglik"]
+    columns = ["cell", "replicate", "model", "engine", "p_value", "loglik", "message"]
     fits = pa.concat_tables(run._read(columns) for run in runs)
     models = [model.name for model in runs[0].models]
     return audit(fits, models, runs[0].alpha if alpha is None else _share("alpha", alpha))
