@@ -60,3 +60,39 @@ def test_lmertest_agrees_at_the_fast_optimum(tmp_path: Path) -> None:
     apart = np.abs(fitted[:, 2] / own[:, 2] - 1) > 1e-4
     assert apart.any()  # otherwise these data show nothing
     assert (fitted[apart, 0] > own[apart, 0] + 1e-9).all()
+
+
+TWO_SEARCHES = """
+suppressMessages(library(lmerTest))
+d <- read.csv("ratings.csv")
+for (search in c("nloptwrap", "Nelder_Mead")) {
+  said <- ""
+  fit <- withCallingHandlers(
+    suppressMessages(lmer(rating ~ system + (system | participant) + (system | item), d, REML = FALSE,
+                          control = lmerControl(optimizer = search))),
+    warning = function(w) { said <<- conditionMessage(w); invokeRestart("muffleWarning") })
+  p <- coef(summary(fit))["system", "Pr(>|t|)"]
+  cat(sprintf("%.15g", c(logLik(fit), p)), grepl("negative eigenvalue", said), "\\n")
+}
+"""
+
+
+def test_another_search_of_r_ends_at_the_fast_optimum(tmp_path: Path) -> None:
+    """A dataset of the published grid on which lme4's default search is held at a zero that its bound creates."""
+    from ordbridge.power import Grid
+
+    axes = {"variance": "extra-low", "items": 100, "ratings_per_text": 3, "effect": 0.155, "variant": "corrected"}
+    (cell,) = Grid(preset="howcroft2021", **axes).cells
+    rating = simulate.Simulator(cell.design, cell.truth, cell.variant).draw(cell.stream(42, 162))[0]
+    table = cell.design.to_pandas().assign(rating=rating)
+    table["system"] = (table["system"] == max(cell.systems)).astype(int)
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    found = fast.fit(prepare("lmer", FORMULA, table, REML=False, ddf="Satterthwaite"))
+    p = found.p_value[found.terms.index("system")]
+    (tmp_path / "run.R").write_text(TWO_SEARCHES)
+    done = subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    default, simplex = (line.split() for line in done.stdout.splitlines())
+    assert default[2] == "TRUE" and float(default[0]) < found.loglik - 5  # lmerTest itself says that this is no optimum
+    assert simplex[2] == "FALSE" and float(simplex[0]) == pytest.approx(found.loglik, abs=1e-5)
+    assert float(simplex[1]) == pytest.approx(p, rel=1e-4)
+    assert float(default[1]) > 1.5 * p
