@@ -52,6 +52,11 @@ def test_published_powers_are_those_of_the_published_file():
     assert card2020.published == table
 
 
+def test_the_committed_run_has_every_published_power():
+    rows = tables.read(ROOT / "docs" / "reproduction" / "card2020" / "powers.csv").to_pylist()
+    assert {Cell(r["setting"], r["diff"], r["items"], r["workers"]): r["ours"] for r in rows} == card2020.published
+
+
 def test_the_cell_before():
     assert Cell("low", 0.05, 50, 3).before is None
     assert Cell("low", 0.1, 50, 3).before == (500, 10)
@@ -124,9 +129,11 @@ def test_settings_that_share_their_draws_count_once():
     """200 replicates of one size, low and high: the interval of their mean is that of 200 and not of 400."""
     from scipy.stats import binomtest
 
-    row = card2020._size(card2020.claims["size"], {("low", 50, 3): 0.1, ("high", 50, 3): 0.2})
+    row = card2020._size(card2020.claims["size"], {("low", 50): 0.1, ("high", 50): 0.2})
     low, high = binomtest(30, 200).proportion_ci(0.95)
     assert row["ours"].startswith(f"0.150 [{low:.3f}, {high:.3f}]")
+    rates = {0.05: "undecided", 0.03: "holds", 0.2: "does not hold"}
+    assert {r: card2020._size(card2020.claims["size"], {("low", 50): r})["verdict"] for r in rates} == rates
 
 
 def fake(cell, first, last):
@@ -154,7 +161,8 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
     ]
     assert {row["false_abs_t"] for row in rows} == {0.1}
     verdicts = {row["claim"].split()[0]: row["verdict"] for row in result.claims.to_pylist()}
-    assert verdicts == {"power": "undecided", "|t|": "does not hold", "lmerTest's": "undecided"}
+    assert verdicts == {"power": "undecided", "|t|": "undecided", "lmerTest's": "undecided"}
+    assert [row["claim"].endswith("(3 workers)") for row in result.claims.to_pylist()] == [False, True, True]
     (next((tmp_path / "fits").glob("high-diff0.1-*-replicates021-040.parquet"))).unlink()
     calls.clear()
     card2020.reproduce(chosen, store=tmp_path / "fits")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ import pyarrow as pa
 
 from ordbridge import tables
 from ordbridge.errors import FitError, InputError
+from ordbridge.papers.power_verdicts import LIBERAL
 from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED, Claim, Part, Reproduction, claims_table, figure
 from ordbridge.papers.settings import Settings
 from ordbridge.simulate import Truth
@@ -351,28 +353,30 @@ def _judged(table: pa.Table) -> list[dict[str, str]]:
     verdict = FAILS if equal < len(rows) else HOLDS if len(rows) == len(published) else UNDECIDED
     reason = "" if len(rows) == len(published) else f"{len(rows)} of {len(published)} cells were run"
     judged = [claims["table"].judged(f"{equal} of {len(rows)} equal to the last digit", verdict, reason)]
-    for name, column in (("size", "false_abs_t"), ("satterthwaite", "false_p")):
-        rates = {(r["setting"], r["items"], r["workers"]): r[column] for r in rows if r[column] is not None}
-        if rates:
-            judged.append(_size(claims[name], rates))
+    for (name, column), number in product((("size", "false_abs_t"), ("satterthwaite", "false_p")), workers):
+        here = [r for r in rows if r["workers"] == number and r[column] is not None]
+        if here:
+            rates = {(r["setting"], r["items"]): r[column] for r in here}
+            judged.append(_size(replace(claims[name], what=f"{claims[name].what} ({number} workers)"), rates))
     return judged
 
 
-def _size(claim: Claim, rates: dict[tuple[str, int, int], float]) -> dict[str, str]:
-    """Judge a rate of false positives over all settings and sizes run, by an exact binomial interval of the mean.
+def _size(claim: Claim, rates: dict[tuple[str, int], float]) -> dict[str, str]:
+    """Judge a rate of false positives over the settings and numbers of items, by an exact interval of the mean.
 
     Low and high share the draws of a size, so that both together count as one set of replicates.
     """
-    from scipy.stats import binomtest
+    from ordbridge.power.estimates import clopper_pearson
 
-    n = simulations * len({(items, workers) for _, items, workers in rates})
+    n = simulations * len({n_items for _, n_items in rates})
     mean, least, most = float(np.mean([*rates.values()])), min(rates.values()), max(rates.values())
-    low, high = binomtest(round(mean * n), n).proportion_ci(0.95)
-    verdict = FAILS if low > 0.05 else HOLDS if high < 0.075 else UNDECIDED
+    low, high = clopper_pearson(round(mean * n), n)
+    verdict = FAILS if low > LIBERAL else HOLDS if high < LIBERAL else UNDECIDED
     return claim.judged(
         f"{mean:.3f} [{low:.3f}, {high:.3f}], from {least:.3f} to {most:.3f}",
         verdict,
-        f"{len(rates)} of 12 settings and sizes, mean with its 95 % interval; holds: surely below 7.5 %",
+        f"mean of {len(rates)} settings and sizes with its 95 % interval; holds: below {LIBERAL:g}, Bradley's liberal "
+        "limit; does not: above it",
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED
 
 __all__ = [
+    "LIBERAL",
     "MARGIN",
     "Verdict",
     "Weighted",
