@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -305,7 +306,8 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
         panel.set_xlabel("Difference in means (latent)", fontsize=8.5)
     for panel in panels[:, 0]:
         panel.set_ylabel("Power", fontsize=8.5)
-    caption = _power_caption(runs, table)
+    letters = int(18 * figure.get_figwidth())  # in a line of the caption
+    caption = "\n".join(textwrap.fill(line, letters) for line in _power_caption(runs, table).split("\n"))
     inch = 1 / figure.get_figheight()
     bottom = (0.05 + 0.13 * (1 + caption.count("\n"))) * inch
     legend_rows = _power_legend(figure, items, drawn, styles, bottom)

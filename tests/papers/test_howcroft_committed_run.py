@@ -1,6 +1,7 @@
 """The committed run of Howcroft & Rieser (2021), beside an independent run of the published code."""
 
 import csv
+import importlib.util
 import math
 from pathlib import Path
 
@@ -46,9 +47,29 @@ def test_committed_powers_are_those_of_the_published_code(variant):
 
 
 def test_committed_run_is_large_enough():
-    for variant in ("corrected", "published"):
+    for variant, effects in (("corrected", 9), ("published", 5)):
         rows = committed(variant)
-        assert len(rows) == 5 * 3 * 2 * 5 * 4
+        assert len(rows) == 5 * 3 * 2 * effects * 4
         assert min(int(row["n"]) for row in rows.values()) >= 200
     questions = rows_of(EVIDENCE / "questions.csv")
-    assert min(int(row["n"]) for row in questions) >= 1000
+    assert len(questions) == 72 and min(int(row["n"]) for row in questions) >= 1000
+
+
+def test_committed_run_was_audited_and_r_never_had_the_higher_likelihood():
+    audits = [row for name in ("audit", "audit_questions") for row in rows_of(EVIDENCE / f"{name}.csv")]
+    assert sum(int(row["compared"]) for row in audits if row["model"] == "lmer") >= 100
+    assert sum(int(row["compared"]) for row in audits if row["model"] == "clmm") >= 100
+    assert not any(int(row["decisions_differ"]) for row in audits)
+    for name in ("audit_cases", "audit_questions_cases"):
+        for case in rows_of(EVIDENCE / f"{name}.csv"):
+            assert float(case["loglik"]) > float(case["loglik_r"])
+
+
+def test_findings_have_the_tables_of_the_committed_run():
+    spec = importlib.util.spec_from_file_location("findings_tables", ROOT / "tools" / "findings_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pages = [ROOT / "docs" / "findings.md", ROOT / "docs" / "reproduction" / "howcroft2021.md"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    for name, table in module.tables().items():
+        assert table in text, name
