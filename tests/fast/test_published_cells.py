@@ -35,6 +35,17 @@ def test_the_six_cells(cell: int, shared: Path) -> None:
     assert fit.converged
 
 
+@pytest.mark.parametrize("cell", CELLS)
+def test_linear_model_of_a_published_cell(cell: int, shared: Path) -> None:
+    """lmerTest in the same run, by its own search; lme4 stops where the deviance changes by 1e-8, hence 1e-4."""
+    table = pd.read_csv(shared / "reference" / "cells" / f"cell{cell}.csv")
+    ours, theirs = (ob.lmer(FORMULA, table, REML=False, engine=engine) for engine in ("fast", "ordinal"))
+    assert ours.p_value("model") == pytest.approx(theirs.p_value("model"), rel=1e-4)
+    assert ours.estimates.df == pytest.approx(theirs.estimates.df, rel=1e-3)
+    assert ours.estimates.loglik >= theirs.estimates.loglik - 1e-9
+    assert ours.singular == theirs.singular
+
+
 def test_wine_logit(wine: pd.DataFrame) -> None:
     """One scalar random effect: ordinal's own search for the modes stops at a gradient of 1e-4, hence 2e-4."""
     fit = ob.clmm("rating ~ temp + contact + (1 | judge)", wine, engine="fast")
