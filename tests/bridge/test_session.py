@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -165,6 +166,15 @@ def test_a_generous_timeout_changes_nothing(ratings: pd.DataFrame) -> None:
     assert ob.clmm(formula, ratings, timeout=500).tidy().equals(ob.clmm(formula, ratings).tidy())
 
 
+@pytest.fixture
+def listening() -> Iterator[None]:
+    """Python's own reaction to Ctrl-C, which a shell takes away from what it runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_stops_a_fit_within_two_seconds(ratings: pd.DataFrame) -> None:
     ob.lm("rating ~ system", ratings)  # R is started
     sent: list[float] = []

@@ -72,5 +72,14 @@ def test_compiling_is_announced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("ordbridge.fast.is_compiled", lambda: compiled)
+    monkeypatch.setattr("ordbridge.cli.talk.PATIENCE", 0.0)
     assert main(["fit", file, "--model", "lm", "--formula", "rating ~ system", "--engine", engine]) == 0
     assert capsys.readouterr().err.count("compiles itself now") == said
+
+
+def test_bad_input_is_refused_before_compiling_is_spoken_of(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ordbridge.fast.is_compiled", lambda: False)
+    assert main(["fit", file, "--model", "clmm", "--formula", "rating ~ sistem", "--engine", "fast"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             import_module(f"ordbridge.cli.{command}").add(subparsers)
     args = parser.parse_args(arguments)
     try:
-        talk.compiling(args)
-        return int(args.run(args))
+        with talk.compiling(args):
+            return int(args.run(args))
     except InputError as error:
         return _complain(args.command, error, 2)
     except (BridgeError, FitError) as error:

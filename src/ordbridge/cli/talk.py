@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["compiling", "plainly", "progress", "stopped", "tell"]
 
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
+PATIENCE = 3.0  # seconds before a reason for waiting is given: bad input is refused sooner
 
 
 def tell(text: str) -> None:
@@ -29,13 +31,27 @@ def stopped(store: str) -> None:
     tell(f"stopped; what is done is kept in {store}. To go on:\n{shlex.join(['ordbridge', *sys.argv[1:]])}")
 
 
-def compiling(args: argparse.Namespace) -> None:
-    """Say that the native engine has to compile itself first, if this command uses it and it has to."""
-    if "fast" in (getattr(args, "engine", None), getattr(args, "start", None)) and not getattr(args, "quiet", False):
-        from ordbridge import fast
+@contextmanager
+def compiling(args: argparse.Namespace) -> Iterator[None]:
+    """Say that the native engine compiles itself, if this command uses it, has to wait for that, and has begun."""
+    if "fast" not in (getattr(args, "engine", None), getattr(args, "start", None)) or getattr(args, "quiet", False):
+        yield
+        return
+    timer = threading.Timer(PATIENCE, _say_if_compiling)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
-        if not fast.is_compiled():
-            tell("the native engine compiles itself now, once for this installation: a minute or two")
+
+def _say_if_compiling() -> None:
+    from ordbridge import fast
+
+    if not fast.is_compiled():
+        tell("the native engine compiles itself now, once for this installation: a minute or two")
 
 
 @contextmanager
