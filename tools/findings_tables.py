@@ -14,8 +14,14 @@ PLACE = {"published": "as published", "centred": "around 0"}
 
 
 def tables() -> dict[str, str]:
-    """Return the tables of the page by name, in Markdown."""
-    return {"linear null": _linear_null(), "questions": _questions(), "claims": _claims(), "audit": _audit()}
+    """Return the tables of the page by name, in Markdown, and what it says of signs."""
+    return {
+        "linear null": _linear_null(),
+        "questions": _questions(),
+        "signs": _signs(),
+        "claims": _claims(),
+        "audit": _audit(),
+    }
 
 
 def _linear_null() -> str:
@@ -60,6 +66,16 @@ def _powers(row: dict[str, str]) -> str:
 def _gap(row: dict[str, str]) -> str:
     mean, low, high = (float(row[name]) for name in ("difference", "conf_low", "conf_high"))
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _signs() -> str:
+    """Say how many significant results of lmer at effect 0 are negative, in the deciding cells as published."""
+    null = [row for row in _read("questions") if float(row["effect"]) == 0]
+    null = [row for row in null if (row["slope_coding"], row["thresholds"]) == ("treatment", "published")]
+    negative, all_ = (
+        sum(round(float(row[c]) * int(row["n"])) for row in null) for c in ("negative_lmer", "power_lmer")
+    )
+    return f"{negative} of its {all_} significant results at effect 0 have a negative sign"
 
 
 def _claims() -> str:
