@@ -2,17 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs install clean
+.PHONY: demo test quick docs install clean
 
 install: .venv/.ready
 
-.venv/.ready: pyproject.toml tools/install.sh
+# what is compiled is part of the installation
+CORE := $(wildcard src/core/*)
+
+.venv/.ready: pyproject.toml tools/install.sh tools/checks.txt $(CORE)
 	@PYTHON="$(PYTHON)" bash tools/install.sh
 
 demo: .venv/.ready
 	@bash tools/demo.sh
 
+# no R and nothing slow: to run as often as you save
+quick: .venv/.ready
+	$(BIN)/python -m pytest tests -q -n 2 -m "not needs_r and not slow"
+
 test: .venv/.ready
+	@bash tools/browser.sh
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy

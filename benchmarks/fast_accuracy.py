@@ -240,7 +240,7 @@ def agree(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, required=True, help="file of JSON lines, one a dataset")
+    parser.add_argument("--store", type=Path, required=True, help="file of JSON lines, one per dataset")
     parser.add_argument("--datasets", type=int, default=200)
     parser.add_argument("--show", action="store_true", help="only print the tables")
     parser.add_argument("--refit", action="store_true", help="fit again with the fast engine only")

@@ -22,13 +22,14 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from ordbridge import design, fast, papers, simulate
+from ordbridge import design, fast, papers, power, simulate
 from ordbridge.models import r_engine
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates, Problem
+from ordbridge.power.models import resolve
+from ordbridge.power.worker import Batch, FitTask, fit_batch
 
 CELLS = Path(__file__).resolve().parents[2] / "shared" / "reference" / "cells"
 GRID = [(50, 3), (50, 10), (100, 3), (100, 10), (500, 3), (500, 10)]
@@ -51,12 +52,12 @@ def simulated(plan: object) -> pd.DataFrame:
     return table.rename(columns={"rating": "y"}).assign(model=model)
 
 
-def clmm_problem(table: pd.DataFrame, start: str | None = None) -> Problem:
-    return prepare("clmm", FORMULA, table, link="probit", threshold="flexible", nAGQ=1, start=start)
+def clmm_problem(table: pd.DataFrame, start: str | None = None, formula: str = FORMULA) -> Problem:
+    return prepare("clmm", formula, table, link="probit", threshold="flexible", nAGQ=1, start=start)
 
 
-def lmer_problem(table: pd.DataFrame) -> Problem:
-    return prepare("lmer", FORMULA, table, REML=False, ddf="Satterthwaite")
+def lmer_problem(table: pd.DataFrame, formula: str = FORMULA) -> Problem:
+    return prepare("lmer", formula, table, REML=False, ddf="Satterthwaite")
 
 
 def seconds(fit: Callable[[], Estimates], rounds: int) -> tuple[float, Estimates]:
@@ -87,34 +88,26 @@ def four_models(rounds: int = 300) -> None:
     ms = {size: four_models_of(*size, rounds if size[0] < 500 else 10) for size in GRID}
     print("\n| items, ratings | " + " | ".join(f"{i}, {r}" for i, r in ms) + " |")
     print("|---|" + "---|" * len(ms))
-    print("| simulation and four models, ms a dataset | " + " | ".join(f"{value:.1f}" for value in ms.values()) + " |")
+    print("| simulation, four models, ms per dataset | " + " | ".join(f"{value:.1f}" for value in ms.values()) + " |")
     again = [four_models_of(50, 3, rounds) for _ in range(4)]  # a shared machine: how much does it vary?
-    print(f"\n(50, 3) four times more: {', '.join(f'{value:.1f}' for value in again)} ms a dataset")
+    print(f"\n(50, 3) four times more: {', '.join(f'{value:.1f}' for value in again)} ms per dataset")
     minutes = 5 * 4 * 100 * sum(ms.values()) / 1000 / 60 / 2
     print(f"\nThe published grid (5 settings × 24 cells × 100 datasets × 4 models): {minutes:.1f} minutes on 2 cores")
 
 
 def four_models_of(items: int, ratings: int, rounds: int) -> float:
-    """Return milliseconds of processor time a dataset."""
-    plan = design.howcroft2021(items, ratings)
-    settings = [truth.shift(effect=0.31) for truth in papers.howcroft2021.settings.values()]
-    simulators = [simulate.Simulator(plan, truth) for truth in settings]
-    system = np.asarray(plan["system"].to_pylist())
-    x = (system == np.unique(system)[-1]).astype(float)[:, None]
-    Z = np.column_stack([np.ones(len(x)), x])
-    groups = [np.asarray(plan[name].to_pylist()) for name in ("participant", "item")]
-    ready = [
-        fast.prepare(model, x, *((groups, [Z, Z]) if model in ("clmm", "lmer") else ()), link="probit", REML=False)
-        for model in ("lm", "clm", "lmer", "clmm")
-    ]
-    begun = 0.0
-    for i in range(rounds + 5):
-        if i == 5:  # everything is compiled and loaded by now
+    """Return milliseconds of processor time a dataset, as the worker of a power run spends them."""
+    grid = power.Grid(preset="howcroft2021", items=items, ratings_per_text=ratings, effect=0.31)  # all five settings
+    models = resolve(("lm", "clm", "lmer", "clmm"), grid.cells, preset=grid.preset)
+    datasets, seconds = max(1, rounds // 5), 0.0
+    for cell in grid.cells:
+        for count in (1, datasets):  # the first loads what is compiled and makes the cell ready, as a worker does once
+            tasks = tuple(FitTask(i, model, "fast") for i in range(count) for model in models)
             begun = time.process_time()
-        y = simulators[i % 5].draw(i)[0]
-        for model in ready:
-            model.fit(y)
-    return 1000 * (time.process_time() - begun) / rounds
+            fit_batch(Batch(cell, 1, tasks))
+            spent = time.process_time() - begun
+        seconds += spent
+    return 1000 * seconds / (datasets * len(grid.cells))
 
 
 def main() -> None:
@@ -137,6 +130,11 @@ def main() -> None:
     if not arguments.quick:
         connected = simulated(design.counterbalanced(500, 3, texts_per_participant=20, seed=1))
         side_by_side("clmm (500, 3), connected", clmm_problem(connected))
+    three = tables[0].assign(batch=[f"b{i % 6}" for i in range(len(tables[0]))])
+    formula = f"{FORMULA} + (1 | batch)"
+    side_by_side("lmer (50, 3), three factors", lmer_problem(three, formula))
+    if not arguments.quick:
+        side_by_side("clmm (50, 3), three factors", clmm_problem(three, formula=formula))
     started(tables[0])
 
 

@@ -1,12 +1,13 @@
-"""How long all coefficients of reliability take on the 17,466 ratings of Flickr-8k, with 1000 resamples each.
+"""How long all coefficients of reliability and their intervals take: the 17,466 ratings of Flickr-8k, and crowds.
 
 Run it from the project's root: ``python benchmarks/reliability.py [flickr8k.csv]``. It prints one table; where the
-file is absent it makes ratings of the same size. The last column is what one call a resample would take, estimated
-from single calls of the independent implementation named there.
+file is absent it makes ratings of the same size. The last column is what as many calls of the independent
+implementation named there as the jackknife has values would take, estimated from single calls.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 import warnings
@@ -16,10 +17,10 @@ import numpy as np
 
 from ordbridge import reliability
 from ordbridge.errors import StatisticalWarning
-from ordbridge.reliability.analyse import coefficients_for
+from ordbridge.reliability.analysis import coefficients_for
 
 FLICKR = Path(__file__).resolve().parents[1] / "../shared/data/flickr8k.csv"
-DRAWS = 1000
+VALUES = 51  # of a jackknife over items: of all ratings, and without each of 50 groups of items
 
 
 def made_up() -> np.ndarray:
@@ -34,7 +35,7 @@ def seconds(call, *args, **options) -> float:
 
 
 def one_at_a_time(ratings: np.ndarray) -> dict[str, tuple[str, float]]:
-    """Return, for some coefficients, the library and the time of 1000 calls of it (from three)."""
+    """Return, for some coefficients, the library and the time of as many calls as there are values (from three)."""
     import krippendorff
     from scipy import stats
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
@@ -49,7 +50,26 @@ def one_at_a_time(ratings: np.ndarray) -> dict[str, tuple[str, float]]:
         "Kendall's τ-b": ("scipy", lambda: [stats.kendalltau(a, b) for a, b in pairs]),
         "Spearman's ρ": ("scipy", lambda: [stats.spearmanr(a, b) for a, b in pairs]),
     }
-    return {name: (library, min(seconds(call) for _ in range(3)) * DRAWS) for name, (library, call) in calls.items()}
+    return {name: (library, min(seconds(call) for _ in range(3)) * VALUES) for name, (library, call) in calls.items()}
+
+
+def crowd(items: int, raters: int, per_item: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    quality, severity = rng.normal(size=items), 0.4 * rng.normal(size=raters)
+    item = np.repeat(np.arange(items), per_item)
+    rater = np.concatenate([rng.choice(raters, per_item, replace=False) for _ in range(items)])
+    seen = 3 + quality[item] + severity[rater] + 0.7 * rng.normal(size=len(item))
+    return {"item": item, "participant": rater, "rating": np.clip(np.round(seen), 1, 5).astype(int)}
+
+
+def crowds() -> None:
+    for items, raters, per_item in ((800, 93, 5), (40_000, 2_000, 5), (100, 2_000, 2_000)):
+        ratings = crowd(items, raters, per_item)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StatisticalWarning)
+            took = seconds(reliability.analyse, ratings)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"analyse, {raters} raters, {items * per_item} ratings: {took:.1f} s, peak memory so far {peak:.2f} GB")
 
 
 def main() -> None:
@@ -57,13 +77,13 @@ def main() -> None:
     ratings = reliability.prepare(path if path.is_file() else made_up())
     wanted = {name: (function, options) for level in ("nominal", "ordinal", "interval", "ratio")
               for name, _, function, options in coefficients_for(level)}  # fmt: skip
-    reliability.kendall_w(ratings, draws=1)  # scipy's import is not what is measured
+    reliability.kendall_w(ratings)  # scipy's import is not what is measured
     alone = one_at_a_time(ratings.values)
-    print(f"{len(ratings.items)} items, {len(ratings.raters)} raters, {DRAWS} resamples")
-    print(f"{'coefficient':32} {'seconds':>8}   1000 calls of a library")
+    print(f"{len(ratings.items)} items, {len(ratings.raters)} raters, intervals from {VALUES} values")
+    print(f"{'coefficient':32} {'seconds':>8}   {VALUES} calls of a library")
     total = 0.0
     for name, (function, options) in wanted.items():
-        took = seconds(function, ratings, **options, draws=DRAWS)
+        took = seconds(function, ratings, **options)
         total += took
         library, slow = alone.get(name, ("", 0.0))
         print(f"{name:32} {took:8.3f}   " + (f"{library}: {slow:.1f} s, {slow / took:.0f} ×" if library else ""))
@@ -71,8 +91,9 @@ def main() -> None:
     if path.is_file():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StatisticalWarning)
-            took = seconds(reliability.analyse, path, level="interval", draws=DRAWS)
+            took = seconds(reliability.analyse, path, level="interval")
         print(f"{'analyse(level=interval), from file':32} {took:6.3f}")
+    crowds()
 
 
 if __name__ == "__main__":

@@ -25,9 +25,10 @@ from ordbridge.cli import show
 from ordbridge.models.columns import Column
 from ordbridge.power import Cell, Grid, Model, Progress, api, run, worker
 from ordbridge.power.backends import LokyBackend
+from ordbridge.power.fit_table import table_of
 from ordbridge.power.models import resolve, template
 from ordbridge.power.runner import execute
-from ordbridge.power.worker import Answer, Batch, failed_row, to_table
+from ordbridge.power.worker import Batch, BatchResult, failed_row
 from ordbridge.simulate import Simulator
 
 MODELS = ["lm", "clm", "lmer", "clmm"]
@@ -85,7 +86,7 @@ def _bare_fits(jobs: int, sims: int) -> None:
 
 def waiting(args: argparse.Namespace) -> None:
     """Time fits that only wait, 10 ms each: how well the runner shares them out, whatever else the machine does."""
-    api.execute = lambda plan, store, backend, progress: execute(plan, store, backend, progress, _wait)
+    api.execute = lambda *arguments: execute(*arguments[:-1], _wait)
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(args.repeats):
         for jobs in seconds:
@@ -98,10 +99,10 @@ def waiting(args: argparse.Namespace) -> None:
     show.line(f"fits that only wait, two jobs / one job: median {ratio:.3f} (wanted: at most 0.53)")
 
 
-def _wait(batch: Batch) -> Answer:
+def _wait(batch: Batch) -> BatchResult:
     time.sleep(0.01 * len(batch.fits))
     rows = [failed_row(batch.cell, fit, "ok", "", 0.01) for fit in batch.fits]
-    return Answer(to_table(rows), 0.01 * len(batch.fits), {})
+    return BatchResult(table_of(rows), 0.01 * len(batch.fits), {})
 
 
 def cost(args: argparse.Namespace) -> None:
@@ -129,7 +130,7 @@ def _cost_of(grid: Grid, sims: int) -> dict[str, object]:
     _warm(1)
     task = (grid.cells[0], resolve(MODELS, grid.cells), sims)
     loop_fits, loop_rest = _spent_by(lambda: LokyBackend(1).submit(_accounted, (bare_loop, task)).result())
-    api.execute = lambda plan, store, backend, tell: execute(plan, store, backend, tell, _accounted_batch)
+    api.execute = lambda *arguments: execute(*arguments[:-1], _accounted_batch)
     main, wall = time.process_time(), time.perf_counter()
     fits, rest = _spent_by(lambda: run(grid, MODELS, sims=sims, seed=1, engine="fast"))
     main, wall = time.process_time() - main, time.perf_counter() - wall
@@ -156,7 +157,7 @@ def _spent(_: None) -> tuple[float, float]:
     return vars(worker).get("cpu_seconds", 0.0), time.process_time()
 
 
-def _accounted_batch(batch: Batch) -> Answer:
+def _accounted_batch(batch: Batch) -> BatchResult:
     return _accounted((worker.fit_batch, batch))
 
 

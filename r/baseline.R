@@ -1,10 +1,11 @@
-# The judge: fit one model with plain R, no Python and nothing of ordbridge's, and write every number at 17 digits.
+# The reference: fit one model with plain R, without Python and ordbridge, and write every number at 17 digits.
 #
 #   Rscript --vanilla baseline.R FILE.csv --model clmm --formula "rating ~ temp + (1 | judge)" --link probit
+#   Rscript --vanilla baseline.R FILE.csv --model clm --formula "rating ~ temp" --scale "~ temp" --weights COLUMN
 #   Rscript --vanilla baseline.R --export ordinal::wine FILE.csv
 #
 # Text columns are factors with their values sorted by code point; --factor NAME=a,b,c and --ordered NAME=a,b,c set
-# levels and their order. Integer responses of clm and clmm become ordered factors. Output: one line a number, its
+# levels and their order. Integer responses of clm and clmm become ordered factors. Output: one line per number, its
 # name, a tab, its value.
 
 invisible(Sys.setlocale("LC_COLLATE", "C"))
@@ -42,11 +43,18 @@ threshold <- option("threshold", "flexible")
 nAGQ <- as.integer(option("nAGQ", "1"))
 REML <- as.logical(option("REML", "TRUE"))
 ddf <- option("ddf", "Satterthwaite")
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(dirname(script), "links.R"))
+if (model == "clmm") link <- name_of_link(link, formula)
+
+beyond <- lapply(c(scale = "scale", nominal = "nominal"), option)
+beyond <- lapply(beyond[!vapply(beyond, is.null, TRUE)], stats::as.formula)
+if (!is.null(option("weights"))) beyond$weights <- as.name(option("weights"))
 
 started <- proc.time()[["elapsed"]]
 fit <- suppressMessages(suppressWarnings(switch(model,
-  clm = ordinal::clm(formula, data = data, link = link, threshold = threshold),
-  clmm = ordinal::clmm(formula, data = data, link = link, threshold = threshold, nAGQ = nAGQ),
+  clm = do.call(ordinal::clm, c(list(formula, data = quote(data), link = link, threshold = threshold), beyond)),
+  clmm = do.call(ordinal::clmm, c(list(formula, data = quote(data), link = link, threshold = threshold, nAGQ = nAGQ), beyond)),
   lm = lm(formula, data = data),
   lmer = lmerTest::lmer(formula, data = data, REML = REML)
 )))
@@ -57,6 +65,10 @@ write_numbers <- function(name, values, labels = names(values)) {
   cat(sprintf("%s\t%.17g\n", name, as.numeric(values)), sep = "")
 }
 table <- suppressWarnings(if (model == "lmer") coef(summary(fit, ddf = ddf)) else coef(summary(fit)))
+if (model == "clm" && length(fit$zeta)) {  # which have the names of the effects on location
+  own <- nrow(table) - length(fit$zeta) + seq_along(fit$zeta)
+  rownames(table)[own] <- paste0("scale:", rownames(table)[own])
+}
 table <- table[!is.na(table[, 1]), , drop = FALSE]
 last <- ncol(table)
 write_numbers("estimate", table[, 1], rownames(table))

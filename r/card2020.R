@@ -2,8 +2,8 @@
 #
 # Every worker rates every item under both systems, coded -1 and +1. The published code permutes the workers within
 # each text, then sets the seed, draws all replicates at once and fits the first; the others are refits. So the
-# permutation hangs on the generator's state after the cell before, which only that cell's size decides: `before` =
-# (items, workers). Of the first cell nobody knows the state; set.seed(1) gives the published number.
+# permutation depends on the generator's state after the cell before, which only that cell's size decides: `before` =
+# (items, workers). The state before the first cell is unknown; set.seed(1) gives the published number.
 card_design <- function(items, workers) {
   design <- expand.grid(worker = factor(seq_len(workers)), item = factor(seq_len(items)), model = c(-1, 1))
   # as dplyr's group_by(item, model) and sample_n(workers): groups sorted by item, then model

@@ -1,6 +1,6 @@
-# Run an expression and return, beside its value, everything R had to say.
+# Run an expression and return, with its value, everything that R reported.
 #
-# A warning or message is recorded with the stage it came from and R goes on in silence. An error, an interrupt or a
+# A warning or message is recorded with the stage it came from and R continues in silence. An error, an interrupt or a
 # fit beyond its time limit ends the expression. The time limit is checked once more at the end, because packages wrap
 # their optimisers in try(), which turns R's time-limit error into another error or into a result without it.
 captured <- function(expr, timeout = Inf) {

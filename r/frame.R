@@ -25,12 +25,13 @@ kept_rows <- function(frame, n) {
 # every bar replaced by a plus, so that a row is dropped if any variable of any part is missing.
 full_frame <- function(variables, data) model.frame(as_formula(variables), data, drop.unused.levels = TRUE)
 
-# Refuse a random part that the data cannot tell from noise. `bars` is a list of list(terms, group), as text.
+# Refuse a random part that the data cannot tell from noise. `bars` is a list of list(terms, group), as text; a group is
+# the name of a factor.
 check_random <- function(bars, variables, data, fewest_levels) {
   frame <- full_frame(variables, data)
   if (nrow(frame) == 0) refuse("no row is complete: every one has a missing value in some column of the formula")
   for (bar in bars) {
-    levels <- nlevels(grouping(bar$group, frame))
+    levels <- nlevels(frame[[bar$group]])
     if (levels < fewest_levels)
       refuse("the grouping factor ", bar$group, " has ", levels, " level", if (levels != 1) "s",
              "; random effects need at least ", fewest_levels, ": make it a fixed effect")
@@ -41,14 +42,9 @@ check_random <- function(bars, variables, data, fewest_levels) {
   }
 }
 
-# The factor to the right of a bar.
-grouping <- function(text, frame) {
-  for (name in all.vars(as_formula(paste("~", text)))) frame[[name]] <- as.factor(frame[[name]])
-  droplevels(as.factor(eval(as_formula(paste("~", text))[[2]], frame, asNamespace("stats"))))
-}
-
 # Model matrices of new rows with everything data-dependent (poly, scale, factor levels) taken from the fit's rows.
-new_matrices <- function(variables, fixed, bars, columns, new_columns) {
+# `bars` are the terms of each random effect, as text; so are `nominal` and `scale`, or NULL.
+new_matrices <- function(variables, fixed, bars, nominal, scale, columns, new_columns) {
   trained <- full_frame(variables, as_frame(columns))
   new <- as_frame(new_columns)
   matrix_of <- function(text) {
@@ -60,17 +56,10 @@ new_matrices <- function(variables, fixed, bars, columns, new_columns) {
     frame <- model.frame(terms, new, na.action = na.pass, xlev = .getXlevels(terms, trained))
     model.matrix(terms, frame)
   }
-  position <- function(text) {
-    wanted <- all.vars(as_formula(paste("~", text)))
-    if (!all(wanted %in% names(new))) return(rep(-1L, nrow(new)))
-    for (name in wanted) new[[name]] <- as.factor(new[[name]])
-    found <- as.character(eval(as_formula(paste("~", text))[[2]], new, asNamespace("stats")))
-    match(found, levels(grouping(text, trained)), nomatch = 0L) - 1L
-  }
+  known <- function(text) all(all.vars(as_formula(paste("~", text))) %in% names(new))
   X <- matrix_of(fixed)
-  Z <- lapply(bars, function(bar) {
-    if (all(all.vars(as_formula(paste("~", bar$terms))) %in% names(new))) matrix_of(bar$terms) else matrix(0, nrow(new), 0)
-  })
-  list(X = as.vector(X), X_names = colnames(X), n = nrow(X),
-       Z = lapply(Z, as.vector), Z_names = lapply(Z, colnames), level = lapply(bars, function(bar) position(bar$group)))
+  Z <- lapply(bars, function(terms) if (known(terms)) matrix_of(terms) else matrix(0, nrow(new), 0))
+  aside <- lapply(list(nominal, scale), function(text) if (is.null(text)) matrix(0, nrow(new), 0) else matrix_of(text))
+  list(X = as.vector(X), X_names = colnames(X), Z = lapply(Z, as.vector), Z_names = lapply(Z, colnames),
+       aside = lapply(aside, as.vector), aside_names = lapply(aside, colnames))
 }

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+collect_ignore_glob = ["*conftest.py"]  # files of one name in several folders have no doctests
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what says by its parameters that it needs R."""
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if parameters.get("engine") == "r":
+            item.add_marker(pytest.mark.needs_r)
+
+
+@pytest.fixture(autouse=True)
+def r_only_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where R is started without the marker, so that `make quick` stays what it says."""
+    if request.node.get_closest_marker("needs_r"):
+        return
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("this test starts R: mark it with @pytest.mark.needs_r", pytrace=False)
+
+    start = subprocess.Popen.__init__
+
+    def start_other_programs(self: Any, args: Any, *rest: Any, **options: Any) -> None:
+        if not isinstance(args, str) and Path(str(next(iter(args)))).name in ("R", "Rscript"):
+            refuse()
+        start(self, args, *rest, **options)
+
+    monkeypatch.setattr("ordbridge.bridge.session._get_session", refuse)
+    monkeypatch.setattr(subprocess.Popen, "__init__", start_other_programs)
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,7 @@ def test_commands_on_the_pages_have_the_options_that_they_name(words, monkeypatc
         main(words)
 
 
+@pytest.mark.needs_r
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="no R here")
 def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
     """Run the tutorial from top to bottom; what it shows of fit and raters is what comes out."""
@@ -68,11 +69,23 @@ def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
     shown = [_squeezed(block) for block in re.findall(r"```text\n(.*?)```", text, re.DOTALL)]
     assert _squeezed(Path("wine.csv").read_text(encoding="utf-8")).startswith(shown[0])
     assert shown[1] in said["reliability"]
-    assert shown[2] in said["fit"]
-    assert "To find an effect of 0.5 with 80% power, the smallest design is" in said["plan"]
+    assert shown[2] in said["compare"]
+    assert shown[3] in said["fit"]
+    assert shown[4].partition(": power")[0] in said["plan"]  # which design; its power depends on the last digits
     quoted = _squeezed(re.search(r"^> We fitted.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].replace("> ", ""))
     assert re.sub(r"[\d.]+", "#", quoted) == re.sub(r"[\d.]+", "#", _squeezed(_paragraph("fit.md")))
-    for file in ("raters.html", "raters.md", "fit.html", "fit.tex", "plan.png", "plan.html", "sheet.csv"):
+    for file in (
+        "raters.html",
+        "raters.md",
+        "compare.html",
+        "compare.md",
+        "compare.png",
+        "fit.html",
+        "fit.tex",
+        "plan.png",
+        "plan.html",
+        "sheet.csv",
+    ):
         assert Path(file).stat().st_size > 0
     flags = doctest.NORMALIZE_WHITESPACE
     assert doctest.testfile(str(ROOT / "docs" / "tutorial.md"), module_relative=False, optionflags=flags).failed == 0

@@ -10,7 +10,7 @@ import pytest
 
 from ordbridge import design
 from ordbridge.errors import InputError
-from ordbridge.links import LINKS
+from ordbridge.models.residuals import LINKS
 from ordbridge.papers import howcroft2021
 from ordbridge.simulate import Simulator, ThresholdDistribution, Truth, ratings
 
@@ -18,6 +18,7 @@ MATRIX = ((1, 0.3, -0.2), (0.3, 1, 0.4), (-0.2, 0.4, 1))
 LOW = howcroft2021.settings["low"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "truth",
     [
@@ -106,7 +107,7 @@ def test_distribution_of_drawn_thresholds():
     assert np.abs(np.corrcoef(np.c_[draws[:, 0], distances].T) - np.eye(5)).max() < 0.04
 
 
-def test_a_rating_at_a_threshold_belongs_below_as_in_r():
+def test_a_rating_at_a_threshold_belongs_below():
     simulator = Simulator(design.crossed(2, 1, 1), Truth((), (0.0,)))
     assert simulator._rate(np.array([-1e-9, 0.0, 1e-9]), np.array([0.0])).tolist() == [1, 1, 2]
 
@@ -185,6 +186,7 @@ def test_the_same_seed_gives_the_same_ratings_on_any_machine():
     np.testing.assert_allclose(latent[:3], [-1.292772307259585, -1.3611054885642848, -2.409591593961085], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_ratings_in_any_number_of_workers():
     from joblib import Parallel, delayed
 
@@ -204,7 +206,7 @@ def test_the_same_seed_gives_the_same_ratings_in_any_number_of_workers():
         (lambda: ratings(design.crossed(3, 2, 3), LOW, 1), "the design has 3 systems and the truth 2"),
         (lambda: ratings(design.crossed(3, 2), LOW, -1), "seed=-1 must be a whole number from 0 on, a SeedSequence"),
         (lambda: ratings(design.crossed(3, 2), LOW, 1.5), "seed=1.5 must be a whole number"),
-        (lambda: ratings(design.crossed(3, 2), LOW, 1, variant="wrong"), "variant='wrong' is unknown; choose one of"),
+        (lambda: ratings(design.crossed(3, 2), LOW, 1, variant="wrong"), "variant='wrong' is not known; choose one of"),
         (
             lambda: ratings(design.crossed(3, 2), LOW, 1, variant="published"),
             "must be numbered as in design.howcroft2021",
@@ -242,8 +244,8 @@ def test_published_and_corrected_differ_only_in_whose_effect_a_row_gets():
     _, other = Simulator(table, no_raters, "published").draw(1)
     np.testing.assert_array_equal(one, other)
     counted_from_one = table.set_column(0, "participant", pa.array(np.array(table["participant"]) + 1))
-    _, mended = Simulator(counted_from_one, LOW, "published").draw(1)
-    np.testing.assert_array_equal(mended, corrected)
+    _, corrected_by_numbering = Simulator(counted_from_one, LOW, "published").draw(1)
+    np.testing.assert_array_equal(corrected_by_numbering, corrected)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from ordbridge import design
 from ordbridge.errors import InputError
-from ordbridge.links import LINKS
+from ordbridge.models.residuals import LINKS
 from ordbridge.papers import card2020, howcroft2021
 from ordbridge.simulate import Simulator, Truth, implied
 
@@ -79,6 +79,7 @@ def test_standard_error_of_a_difference_is_its_spread_over_repeated_studies(tabl
         assert observed.mean() == pytest.approx(row["difference"], abs=5 * row["std_error"] / np.sqrt(replicates))
 
 
+@pytest.mark.slow
 def test_spread_over_raters_and_items_is_that_of_their_own_mean_differences():
     """A million raters (items), each with the exact mean rating over all items (raters)."""
     random = np.random.default_rng(1)
@@ -135,6 +136,7 @@ def test_mean_and_spread_of_a_mark_on_the_line_against_adaptive_integration():
         assert row["sd"] == pytest.approx(np.sqrt(second - first**2), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_probabilities_with_drawn_thresholds_are_means_over_studies():
     truth = howcroft2021.settings["representative"]
     thresholds = howcroft2021.thresholds(200_000, seed=1)
@@ -186,3 +188,23 @@ def test_names_come_from_the_design_and_must_fit():
     assert implied(FOUR).differences["std_error"].null_count == 3
     with pytest.raises(InputError, match="the design has 2 systems and the truth 3"):
         implied(FOUR, design.crossed(4, 3))
+
+
+@pytest.mark.parametrize("link", ["probit", "logit"])
+@pytest.mark.parametrize("scale", ["ordinal", "vas", "interval"])
+def test_unequal_spread_on_the_rating_scale(link, scale):
+    """Means and standard deviations of single ratings, and of their differences, against draws."""
+    if scale == "interval" and link != "probit":
+        return
+    own = {} if scale == "interval" else {"thresholds": (-1.0, 0.2, 0.9), "link": link}
+    truth = Truth(effects=(0.4, 0.1), scale=scale, item_sd=(0.6, 0.3), residual_spread=(2.0, 0.5), **own)
+    simulator = Simulator(design.crossed(items=400, raters=5, systems=3), truth)
+    found = implied(truth).systems.to_pydict()
+    system = simulator.columns["system"].to_numpy()
+    draws = np.array([simulator.draw(seed)[0] for seed in range(20)])
+    for k, label in enumerate("ABC"):
+        drawn = draws[:, system == label]
+        # of about 8000 ratings in clusters of 5: three standard errors
+        tolerance = 3 * found["sd"][k] / np.sqrt(8000 / 2)
+        assert drawn.mean() == pytest.approx(found["mean"][k], abs=tolerance)
+        assert drawn.std() == pytest.approx(found["sd"][k], abs=tolerance)

@@ -34,21 +34,26 @@ def three(**changes):
             lambda: Truth(0.1, 0.0, item_sd=(1, 1, 1)),
             "item_sd has 3 numbers; give two, the intercept's and the slope's$",
         ),
+        (lambda: three(residual_spread=1.5), "residual_spread has 1 numbers; give 2, one for every system after"),
+        (
+            lambda: three(residual_spread=(1.5, 0)),
+            "residual_spread has 0; it is a factor above 0, and 1 for equal spread",
+        ),
         (lambda: three(thresholds=(-1, 1, 0)), "thresholds must ascend, but 1 is followed by 0"),
         (lambda: three(thresholds=(0, 0)), "thresholds must ascend, but 0 is followed by 0"),
         (lambda: three(thresholds=()), "thresholds is empty"),
         (lambda: three(thresholds=(0, float("nan"))), "thresholds has nan; it must be finite"),
-        (lambda: three(effects=("a", 1)), "effects has 'a', which is no number"),
-        (lambda: three(effects=(True, 1)), "effects has True, which is no number"),
+        (lambda: three(effects=("a", 1)), "effects has 'a', which is not a number"),
+        (lambda: three(effects=(True, 1)), "effects has True, which is not a number"),
         (lambda: three(participant_corr=1), "participant_corr=1; a correlation lies between -1 and 1, both excluded"),
         (lambda: three(item_corr=-1.5), "item_corr=-1.5; a correlation lies"),
         (lambda: three(item_corr=np.eye(2)), "item_corr must be one number or a symmetric 3 × 3 matrix"),
         (lambda: three(item_corr=[[1, 0.5, 0], [0.4, 1, 0], [0, 0, 1]]), "item_corr must be one number or a symmetric"),
         (lambda: three(item_corr=[[1, 1.5, 0], [1.5, 1, 0], [0, 0, 1]]), "item_corr has 1.5; a correlation lies"),
         (lambda: three(item_corr=[[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]), "not positive definite"),
-        (lambda: three(slope_coding="sum"), "slope_coding='sum' is unknown; choose one of: treatment, centred"),
-        (lambda: three(link="log"), "link='log' is unknown; choose one of: probit, logit, cloglog, loglog, cauchit"),
-        (lambda: three(scale="likert"), "scale='likert' is unknown; choose one of: ordinal, vas, interval"),
+        (lambda: three(slope_coding="sum"), "slope_coding='sum' is not known; choose one of 'treatment', 'centred'"),
+        (lambda: three(link="log"), "link='log' is not known; choose one of 'probit', 'logit', 'cloglog', 'loglog'"),
+        (lambda: three(scale="likert"), "scale='likert' is not known; choose one of 'ordinal', 'vas', 'interval'"),
         (lambda: three(thresholds=None), "needs either thresholds or threshold_distribution; neither was given"),
         (lambda: three(threshold_distribution=DISTRIBUTION), "both were given"),
         (lambda: three(thresholds=None, threshold_distribution=(0, 1)), "is a tuple; give a ThresholdDistribution"),
@@ -64,7 +69,7 @@ def three(**changes):
             lambda: Truth.from_dict({"effects": 0, "threshold_distribution": {"lowest": 0}}),
             "needs lowest, distance and",
         ),
-        (lambda: Truth.from_toml("effects = "), "the text is no TOML"),
+        (lambda: Truth.from_toml("effects = "), "the text is not valid TOML"),
         (lambda: Truth.from_toml("nowhere.toml"), "there is no file nowhere.toml"),
         (lambda: three().to_toml("no/such/folder/truth.toml"), "there is no folder no/such/folder"),
         (lambda: ThresholdDistribution((0, -1), (1, 1), 5), "lowest has the negative standard deviation -1"),
@@ -160,8 +165,9 @@ def test_toml_files_are_readable(tmp_path):
     truth = Truth(0.31, threshold_distribution=DISTRIBUTION, item_sd=(0.57, 0.77), slope_coding="centred")
     truth.to_toml(path)
     assert path.read_text() == (
-        'effects = [0.31]\nitem_sd = [0.57, 0.77]\nslope_coding = "centred"\n\n'
-        "[threshold_distribution]\nlowest = [-1.78, 0.19]\ndistance = [0.62, 0.18]\ncategories = 6\n"
+        'effects = [\n    0.31,\n]\nitem_sd = [\n    0.57,\n    0.77,\n]\nslope_coding = "centred"\n\n'
+        "[threshold_distribution]\nlowest = [\n    -1.78,\n    0.19,\n]\ndistance = [\n    0.62,\n    0.18,\n]\n"
+        "categories = 6\n"
     )
     assert Truth.from_toml(path) == Truth.from_toml(str(path)) == truth
 
@@ -188,3 +194,9 @@ def test_cubature_is_exact_for_polynomials_of_degree_five(categories):
     assert weights @ highest**4 == pytest.approx(3 * (0.3**2 + rest) ** 2)
     assert weights @ (highest * lowest) == pytest.approx(0.3**2)
     assert weights @ (highest**2 * lowest**2) == pytest.approx(3 * 0.3**4 + 0.3**2 * rest)
+
+
+def test_spread_is_written_down_and_left_out_where_it_is_equal():
+    wide = three(residual_spread=[1.5, 0.7])
+    assert Truth.from_toml(wide.to_toml()) == wide and wide.spread.tolist() == [1.0, 1.5, 0.7]
+    assert three(residual_spread=(1, 1)) == three() and "residual_spread" not in three().to_dict()

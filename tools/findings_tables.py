@@ -42,7 +42,7 @@ def _linear_null() -> str:
 
 
 def _questions() -> str:
-    """Write the deciding cells averaged over the settings: a row a coding, placement and effect, two columns a size."""
+    """Write the deciding cells averaged over the settings: rows by coding, placement, effect, two columns per size."""
     by_size: dict[tuple[str, str, str], dict[str, dict[str, str]]] = {}
     for row in _read("question_means"):
         key = (row["slope_coding"], row["thresholds"], row["effect"])

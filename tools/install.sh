@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Install what is missing: R and its packages (apt, as root), then the Python side into .venv.
+# Install what is missing: R and its packages, a C++ compiler with Python's headers (apt, as root), then the Python side into
+# .venv, and the tools that check the code into .venv/checks.
 # Where a step cannot be done here, say the exact command that does it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,7 +52,27 @@ if ! "$PYTHON" -m venv .venv 2>/dev/null; then
   "$PYTHON" -m venv .venv
 fi
 
-say "installing the Python side into .venv"
+has_headers() {
+  "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+}
+
+if ! command -v "${CXX:-c++}" >/dev/null || ! has_headers; then
+  if can_apt; then apt_install g++ python3-dev; fi
+  if ! command -v "${CXX:-c++}" >/dev/null || ! has_headers; then
+    say "a C++ compiler and the headers of $PYTHON are needed for the fast engine; type one of:"
+    say "  Debian, Ubuntu:  sudo apt-get install g++ python3-dev"
+    say "  conda:           conda install -c conda-forge cxx-compiler"
+    say "  macOS:           xcode-select --install"
+    say "and then the same make command again."
+    exit 1
+  fi
+fi
+
+say "installing the Python side into .venv; the fast engine is compiled, which takes about a minute"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# Checks must not depend on what else is installed, such as the types of the newest numpy: they have a place of their own.
+"$PYTHON" -m venv .venv/checks
+.venv/checks/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/checks.txt
+ln -sf ../checks/bin/ruff ../checks/bin/mypy .venv/bin/
 .venv/bin/ordbridge doctor >/dev/null || { .venv/bin/ordbridge doctor; exit 1; }
 touch .venv/.ready

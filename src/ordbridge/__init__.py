@@ -8,8 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ordbridge.deprecated import renamed
 from ordbridge.errors import (
     BridgeError,
+    ClusterError,
     ConvergenceWarning,
     FitError,
     FitTimeout,
@@ -18,7 +20,7 @@ from ordbridge.errors import (
     StatisticalWarning,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "clm": "ordbridge.models.api",
@@ -27,23 +29,36 @@ _LAZY = {
     "lmer": "ordbridge.models.api",
     "Fit": "ordbridge.models.fit",
     "anova": "ordbridge.models.fit",
+    "compare": "ordbridge.comparison",
+    "compare_links": "ordbridge.models.inference.link_comparison",
+    "check": "ordbridge.data",
+    "read": "ordbridge.data",
+    "random_effects": "ordbridge.models.inference.random_structure",
 }
 _MODULES = (
-    "datasets",
+    "comparison",
+    "data",
     "design",
-    "pages",
-    "paper",
+    "figures",
+    "judges",
     "papers",
-    "plots",
+    "planning",
     "power",
     "reliability",
     "report",
     "simulate",
     "validate",
 )
+_OLD = {
+    "datasets": "ordbridge.data",
+    "pages": "ordbridge.report",
+    "paper": "ordbridge.report",
+    "plots": "ordbridge.figures",
+}
 
 __all__ = [
     "BridgeError",
+    "ClusterError",
     "ConvergenceWarning",
     "FitError",
     "FitTimeout",
@@ -60,8 +75,10 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_LAZY[name]), name)
     if name in _MODULES:
         return import_module(f"ordbridge.{name}")
+    if name in _OLD:
+        return renamed(f"ordbridge.{name}", _OLD[name])
     raise AttributeError(f"module 'ordbridge' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted([*__all__, "__version__"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BridgeError",
+    "ClusterError",
     "ConvergenceWarning",
     "FitError",
     "FitTimeout",
@@ -22,7 +23,11 @@ class FormulaError(InputError):
 
 
 class BridgeError(RuntimeError):
-    """R or one of its packages is missing or does not fit; the message has the command that mends it."""
+    """R or one of its packages is missing or does not fit; the message has the command that fixes it."""
+
+
+class ClusterError(RuntimeError):
+    """The workers of a power run cannot be reached, or are gone; the message says what is stored."""
 
 
 class FitError(RuntimeError):
@@ -30,7 +35,7 @@ class FitError(RuntimeError):
 
 
 class FitTimeout(FitError):  # noqa: N818 (the name users catch)
-    """A fit ran longer than ``timeout`` seconds and was stopped; the engine lives on."""
+    """A fit ran longer than ``timeout`` seconds and was stopped; the engine can still be used."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
+from ordbridge.files import Sheet, kind_of, open_sheet
+from ordbridge.files.opening import arrow_file, contents
+from ordbridge.files.text import decoded, separator_of
+from ordbridge.files.typed import MISSING, typed
+from ordbridge.writing import whole_file
 
 __all__ = ["column", "read", "to_arrow", "write"]
+
+DIGITS = 76  # of Arrow's longest decimal
+WHOLE = re.compile(r"[+-]?\d+")
+MISSING_CODES = sorted({*MISSING, *(code.upper() for code in MISSING), "NaN", "Null"})
 
 
 def to_arrow(data: Any) -> pa.Table:
@@ -21,7 +34,7 @@ def to_arrow(data: Any) -> pa.Table:
     ----------
     data
         A pandas or polars DataFrame, a :class:`pyarrow.Table`, anything with ``__arrow_c_stream__``, a mapping of
-        column names to sequences, or the path of a CSV or Parquet file.
+        column names to sequences, or the path of a file (see :func:`read`).
 
     Returns
     -------
@@ -41,50 +54,124 @@ def to_arrow(data: Any) -> pa.Table:
         table = data
     elif hasattr(data, "iloc"):  # pandas: by its own converter, which keeps categories and leaves the index behind
         renamed = data.rename(columns=str)
-        table = pa.Table.from_pandas(renamed, preserve_index=False).replace_schema_metadata(None)
+        table = _by_columns(renamed, lambda: pa.Table.from_pandas(renamed, preserve_index=False))
+        table = table.replace_schema_metadata(None)
     elif hasattr(data, "__arrow_c_stream__") or isinstance(data, dict):
-        table = pa.table(data)
+        table = _by_columns(data, lambda: pa.table(data))
     else:
         raise InputError(
             f"data is a {type(data).__name__}; give a pandas or polars DataFrame, a pyarrow Table, "
-            "or the path of a CSV or Parquet file"
+            "or the path of a file"
         )
     _refuse_duplicates(table.column_names)
     return table
 
 
+def _by_columns(data: Any, whole: Callable[[], pa.Table]) -> pa.Table:
+    """Convert a frame at once; where Arrow cannot, column by column, with whole numbers of any size."""
+    try:
+        return whole()
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return pa.table({str(name): _array(str(name), data[name]) for name in getattr(data, "columns", data)})
+
+
+def _array(name: str, values: Any) -> pa.Array:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        listed = list(values)
+    present = [value for value in listed if value is not None and value == value]
+    if present and all(isinstance(value, int) for value in present):
+        return _whole_numbers([str(value) if value is not None and value == value else None for value in listed])
+    kinds = sorted({type(value).__name__ for value in present})
+    raise InputError(f"column {name!r} holds values of the kinds {', '.join(kinds)}; make them all numbers or all text")
+
+
+def _whole_numbers(texts: list[str | None]) -> pa.Array:
+    """Return whole numbers of any size exactly: as decimals while Arrow has room for them, as text beyond."""
+    if max((len(text) for text in texts if text is not None), default=0) <= DIGITS:
+        return pa.array([None if text is None else Decimal(text) for text in texts], pa.decimal256(DIGITS, 0))
+    return pa.array(texts, pa.string())
+
+
 def read(path: str | os.PathLike[str]) -> pa.Table:
-    """Read a CSV (``.csv``, ``.tsv``) or Parquet file into an Arrow table.
+    """Read a table from a file of any kind into an Arrow table, its columns as they are called there.
+
+    CSV with any of the usual separators and encodings, Parquet, Feather, Excel and OpenDocument workbooks, and JSON
+    with one object per row. Empty cells and ``NA, N/A, NULL, NaN, -`` are missing.
 
     Examples
     --------
-    >>> read("ratings.xlsx")
+    >>> read("ratings.csv")
     Traceback (most recent call last):
     ...
-    ordbridge.errors.InputError: cannot read ratings.xlsx: save it as .csv, .tsv or .parquet
+    ordbridge.errors.InputError: there is no file ratings.csv
     """
-    from pyarrow import csv, parquet
-
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in {".csv", ".tsv", ".txt", ".parquet", ".pq"}:
-        raise InputError(f"cannot read {path}: save it as .csv, .tsv or .parquet")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    try:
-        if suffix in {".parquet", ".pq"}:
-            table = parquet.read_table(path)
-        else:
-            separator = "\t" if suffix in {".tsv", ".txt"} else ","
-            table = csv.read_csv(
-                path,
-                parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-                convert_options=csv.ConvertOptions(strings_can_be_null=True, null_values=["", "NA", "NaN", "null"]),
-            )
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+    kind = kind_of(path)
+    if kind in ("parquet", "feather"):
+        table = arrow_file(path, kind)
+    elif kind == "text":
+        table = _read_text(Path(path))
+    else:
+        table = _typed(open_sheet(path))
     _refuse_duplicates(table.column_names)
     return table
+
+
+def _read_text(path: Path) -> pa.Table:
+    text, _ = decoded(contents(path), path.name)
+    separator = separator_of(text, path.suffix.lower())
+    regular = not text.lower().startswith("sep=")
+    if regular:
+        try:
+            table = _read_csv(text.encode("utf-8"), separator)
+        except (pa.ArrowInvalid, pa.ArrowKeyError):
+            regular = False  # rows of different lengths, or an open quotation mark: the sheet says where
+    if not regular:
+        table = _typed(open_sheet(path))
+    return _with_decimal_commas(table) if separator != "," else table
+
+
+def _typed(sheet: Sheet) -> pa.Table:
+    return pa.table({name: typed(cells) for name, cells in sheet.columns.items()})
+
+
+def _with_decimal_commas(table: pa.Table) -> pa.Table:
+    """Turn text such as 3,5 into numbers."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) and pc.any(pc.match_substring(table[field.name], ",")).as_py():
+            numbers = typed(table[field.name].to_pylist())
+            if pa.types.is_floating(numbers.type):
+                table = table.set_column(place, field.name, numbers)
+    return table
+
+
+def _read_csv(content: bytes, separator: str) -> pa.Table:
+    """Read a CSV file; whole numbers too long for 64 bits, which Arrow would round, are read again as they are."""
+    from pyarrow import csv
+
+    def read(**options: Any) -> pa.Table:
+        return csv.read_csv(
+            pa.BufferReader(content),
+            parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True, null_values=MISSING_CODES, **options),
+        )
+
+    table = read()
+    _refuse_duplicates(table.column_names)
+    long = [field.name for field in table.schema if pa.types.is_floating(field.type) and _is_long(table[field.name])]
+    if long:
+        texts = read(include_columns=long, column_types=dict.fromkeys(long, pa.string()))
+        for name in long:
+            values = [None if text is None else text.strip() for text in texts[name].to_pylist()]
+            if all(value is None or WHOLE.fullmatch(value) for value in values):
+                table = table.set_column(table.column_names.index(name), name, _whole_numbers(values))
+    return table
+
+
+def _is_long(numbers: pa.ChunkedArray) -> bool:
+    largest = pc.max(pc.abs(numbers)).as_py()
+    return largest is not None and largest >= 2.0**53
 
 
 def write(table: pa.Table, path: str | os.PathLike[str]) -> Path:
@@ -95,14 +182,11 @@ def write(table: pa.Table, path: str | os.PathLike[str]) -> Path:
     suffix = path.suffix.lower()
     if suffix not in {".csv", ".parquet"}:
         raise InputError(f"cannot write {path}: name a file that ends in .csv or .parquet")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    if suffix == ".csv":
-        csv.write_csv(table, partial)
-    else:
-        parquet.write_table(table, partial)
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        if suffix == ".csv":
+            csv.write_csv(table, partial)
+        else:
+            parquet.write_table(table, partial)
     return path
 
 

@@ -1,4 +1,8 @@
-"""Run a model through ordbridge and through plain R, and show the largest differences."""
+"""Run a model through ordbridge and through plain R, and show the largest differences.
+
+Plain R gets the same columns as the bridge, under generated names, so that no word of a user's file is ever read as
+code; a column on a scale on which R is not accurate is multiplied by the same power of two on both sides.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,13 @@ import pyarrow as pa
 
 from ordbridge.bridge import rscript
 from ordbridge.bridge.session import r_folder
+from ordbridge.formula import written
 from ordbridge.models import api
+from ordbridge.models.columns import Column
+from ordbridge.models.disguise import Disguise, disguise
 from ordbridge.models.fit import Fit
+from ordbridge.models.kinds import BEYOND_LOCATION
+from ordbridge.models.r_engine import formula_text
 from ordbridge.tables import read, write
 
 __all__ = ["TOLERANCE", "Case", "builtin", "compare"]
@@ -57,12 +66,15 @@ def compare(case: Case) -> dict[str, Any]:
         fit = getattr(api, case.model)(case.formula, _data(case), **case.options)
     seconds = time.perf_counter() - started
     ours = _numbers(fit)
+    hidden = disguise(fit.problem, rescaled=True)
     largest, where, runs = float("inf"), "", 0
-    while largest > TOLERANCE and runs < R_RUNS:
-        expected = _baseline(case)
-        seconds_r = expected.pop("seconds")
-        largest, where = min((largest, where), _largest_difference(expected, ours))
-        runs += 1
+    with tempfile.TemporaryDirectory() as folder:
+        file = _hidden_file(hidden, Path(folder))
+        while largest > TOLERANCE and runs < R_RUNS:
+            expected = _baseline(case, hidden, file)
+            seconds_r = expected.pop("seconds")
+            largest, where = min((largest, where), _largest_difference(expected, ours))
+            runs += 1
     return {
         "case": case.name,
         "model": case.model,
@@ -86,6 +98,8 @@ def builtin(folder: Path | None = None) -> Iterator[Case]:
     wine, soup, sleepstudy, carrots, ham = files.values()
     judge = {"judge": [str(i) for i in range(1, 10)]}
     yield Case("wine", wine, "clm", "rating ~ temp * contact")
+    yield Case("wine, scale and nominal", wine, "clm", "rating ~ temp", {"scale": "~ temp", "nominal": "~ contact"})
+    yield Case("wine, weights and offset", wine, "clm", "rating ~ temp", {"weights": "response", "offset": "bottle"})
     yield Case("wine, logit", wine, "clmm", "rating ~ temp + contact + (1 | judge)", {}, judge)
     yield Case("wine, probit", wine, "clmm", "rating ~ temp + contact + (1 | judge)", {"link": "probit"}, judge)
     yield Case("wine, nAGQ 10", wine, "clmm", "rating ~ temp + contact + (1 | judge)", {"nAGQ": 10}, judge)
@@ -153,23 +167,56 @@ def _data(case: Case) -> pa.Table:
     return table
 
 
-def _baseline(case: Case) -> dict[str, float]:
-    arguments = [str(case.file), "--model", case.model, "--formula", case.formula]
+def _hidden_file(hidden: Disguise, folder: Path) -> Path:
+    """Write what R may see of the data: generated names and levels."""
+    file = folder / "hidden.csv"
+    write(pa.table({name: _values(column) for name, column in hidden.problem.columns.items()}), file)
+    return file
+
+
+def _values(column: Column) -> pa.Array:
+    if column.kind == "numeric":
+        return pa.array(column.values, from_pandas=True)
+    labels = np.array([*(column.levels or ("FALSE", "TRUE")), None], dtype=object)
+    return pa.array(labels[column.values], pa.string())
+
+
+def _baseline(case: Case, hidden: Disguise, file: Path) -> dict[str, float]:
+    """Return plain R's numbers under the user's names."""
+    problem = hidden.problem
+    arguments = [str(file), "--model", case.model, "--formula", formula_text(problem)]
+    for name in ("scale", "nominal"):
+        if terms := getattr(problem, name):
+            arguments += [f"--{name}", f"~ {written(terms)}"]
+    if problem.weights:
+        arguments += ["--weights", problem.weights]
     for name, value in case.options.items():
+        if name in BEYOND_LOCATION:
+            continue
         arguments += [f"--{name}", str(value).upper() if isinstance(value, bool) else str(value)]
-    for kind, levels in (("factor", case.factors), ("ordered", case.ordered)):
-        for name, order in levels.items():
-            arguments += [f"--{kind}", f"{name}={','.join(order)}"]
+    for name, column in hidden.problem.columns.items():
+        if column.ordered:
+            arguments += ["--ordered", f"{name}={','.join(column.levels)}"]
     lines = rscript.run(r_folder() / "baseline.R", *arguments).splitlines()
-    return {name: float(value) for name, value in (line.rsplit("\t", 1) for line in lines)}
+    numbers = {name: float(value) for name, value in (line.rsplit("\t", 1) for line in lines)}
+    coefficients = sum(name.startswith("estimate[") for name in numbers)
+    numbers["loglik"] = hidden.loglik(numbers["loglik"], int(numbers["n_obs"]), coefficients)
+    return dict(_revealed(hidden, name, value) for name, value in numbers.items())
+
+
+def _revealed(hidden: Disguise, name: str, value: float) -> tuple[str, float]:
+    kind, _, term = name.partition("[")
+    scaled = kind in ("estimate", "std_error", "sd", "ranef", "ranef_sd", "sigma")
+    return hidden.text(name), value * hidden.scale(term) if scaled else value
 
 
 def _numbers(fit: Fit) -> dict[str, float]:
     """Return the numbers of a fit under the names that the baseline gives them."""
     e = fit.estimates
-    found = {"loglik": e.loglik, "n_obs": float(fit.n_obs)}
+    found = {"loglik": e.loglik, "n_obs": fit.counted}
+    labels = [f"scale:{term}" if kind == "scale" else term for term, kind in zip(e.terms, e.effects, strict=True)]
     for name in ("estimate", "std_error", "statistic", "p_value"):
-        found |= {f"{name}[{term}]": float(value) for term, value in zip(e.terms, getattr(e, name), strict=True)}
+        found |= {f"{name}[{label}]": float(value) for label, value in zip(labels, getattr(e, name), strict=True)}
     if fit.problem.model == "lmer":
         found |= {f"df[{term}]": float(value) for term, value in zip(e.terms, e.df, strict=True)}
     if e.sigma is not None:

@@ -12,6 +12,8 @@ import pytest
 from ordbridge import validate
 from ordbridge.cli import main
 
+pytestmark = pytest.mark.needs_r
+
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, validate.Case]:
@@ -20,6 +22,8 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, validate.Case]:
 
 NAMES = [
     "clm: wine",
+    "clm: wine, scale and nominal",
+    "clm: wine, weights and offset",
     "clmm: wine, logit",
     "clmm: wine, probit",
     "clmm: wine, nAGQ 10",

@@ -14,6 +14,8 @@ import pytest
 import ordbridge as ob
 from ordbridge import validate
 
+pytestmark = pytest.mark.needs_r
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:

@@ -13,7 +13,7 @@ import pytest
 from ordbridge import design
 from ordbridge.simulate import Simulator, Truth
 
-pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no Rscript")
+pytestmark = [pytest.mark.needs_r, pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no Rscript")]
 
 # The line of the published simulator that matters, with the vectors given instead of drawn.
 R = r"""

@@ -75,6 +75,7 @@ def test_nothing_is_executed(model: str, data: pd.DataFrame, tmp_path: Path, mon
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.needs_r
 def test_names_of_columns_are_names_and_not_code(data: pd.DataFrame, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     evil = f"system('touch {marker}')"
@@ -83,6 +84,7 @@ def test_names_of_columns_are_names_and_not_code(data: pd.DataFrame, tmp_path: P
     assert not marker.exists()
 
 
+@pytest.mark.needs_r
 def test_the_marker_would_appear_if_code_ran(tmp_path: Path) -> None:
     """The proof above is worth something: R in this process can create the file."""
     marker = tmp_path / "marker"

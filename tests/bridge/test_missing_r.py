@@ -43,6 +43,7 @@ def test_doctor_without_r() -> None:
     assert "sudo apt-get install r-base-core" in done.stdout
 
 
+@pytest.mark.needs_r
 def test_a_package_of_r_is_missing() -> None:
     with pytest.raises(ob.BridgeError, match=r"R has no package 'no.such.package'; install it: sudo apt-get install"):
         require("no.such.package")
@@ -60,6 +61,7 @@ def test_the_mismatch_of_rpy2_and_r_is_recognised(tmp_path: Path) -> None:
     assert remedies.RPY2 in done.stdout
 
 
+@pytest.mark.needs_r
 def test_doctor_here() -> None:
     table, can_fit = doctor.examine()
     assert can_fit

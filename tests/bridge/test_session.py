@@ -53,7 +53,7 @@ def test_import_is_quick_and_starts_nothing() -> None:
         start = time.perf_counter()
         import ordbridge
         took = time.perf_counter() - start
-        heavy = {"rpy2", "pandas", "scipy", "numba", "matplotlib", "joblib", "rich"} & set(sys.modules)
+        heavy = {"rpy2", "pandas", "scipy", "matplotlib", "joblib", "rich"} & set(sys.modules)
         print(took, sorted(heavy))
     """
     took, heavy = min(run(code).stdout.split(maxsplit=1) for _ in range(3))
@@ -61,6 +61,7 @@ def test_import_is_quick_and_starts_nothing() -> None:
     assert float(took) < 0.3  # measured without R; the least of three, as machines are shared
 
 
+@pytest.mark.needs_r
 def test_no_profile_or_workspace_is_read(tmp_path: Path) -> None:
     (tmp_path / ".Rprofile").write_text(
         f"file.create('{tmp_path}/profile-ran'); options(contrasts=c('contr.sum','contr.poly'))"
@@ -79,6 +80,7 @@ def test_no_profile_or_workspace_is_read(tmp_path: Path) -> None:
     assert not (tmp_path / "profile-ran").exists()
 
 
+@pytest.mark.needs_r
 def test_the_environment_of_child_processes_is_left_alone() -> None:
     code = """
         import os, ordbridge as ob
@@ -90,6 +92,7 @@ def test_the_environment_of_child_processes_is_left_alone() -> None:
     assert run(code).stdout == "[]\n"
 
 
+@pytest.mark.needs_r
 def test_warnings_and_messages_are_data_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
     data = pd.DataFrame({"y": [1, 2, 3, 1, 2, 3, 2, 1], "x": range(8), "z": range(8)})
     fit = ob.clm("y ~ x + z", data)
@@ -102,6 +105,7 @@ def test_warnings_and_messages_are_data_and_not_printed(capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.needs_r
 def test_fits_from_many_threads_are_the_same(ratings: pd.DataFrame) -> None:
     fit = lambda _: ob.lmer("rating ~ system + (1 | participant)", ratings).estimates.p_value.tolist()  # noqa: E731
     with ThreadPoolExecutor(4) as pool:
@@ -110,6 +114,7 @@ def test_fits_from_many_threads_are_the_same(ratings: pd.DataFrame) -> None:
     assert found[0] == fit(0)
 
 
+@pytest.mark.needs_r
 def test_r_can_start_in_a_thread() -> None:
     code = """
         import threading, ordbridge as ob
@@ -122,6 +127,7 @@ def test_r_can_start_in_a_thread() -> None:
     assert done.stdout == "3\n3\n", done.stderr
 
 
+@pytest.mark.needs_r
 def test_a_forked_child_is_told() -> None:
     code = """
         import os, ordbridge as ob
@@ -138,6 +144,7 @@ def test_a_forked_child_is_told() -> None:
     assert "start workers with loky or spawn" in run(code).stdout
 
 
+@pytest.mark.needs_r
 def test_workers_of_joblib(ratings: pd.DataFrame) -> None:
     from joblib import Parallel, delayed
 
@@ -146,6 +153,7 @@ def test_workers_of_joblib(ratings: pd.DataFrame) -> None:
     assert all(fit.tidy().equals(here.tidy()) for fit in fits)
 
 
+@pytest.mark.needs_r
 def test_a_fit_can_be_pickled(ratings: pd.DataFrame) -> None:
     fit = ob.clmm("rating ~ system + (1 | participant)", ratings)
     copy = pickle.loads(pickle.dumps(fit))
@@ -153,6 +161,7 @@ def test_a_fit_can_be_pickled(ratings: pd.DataFrame) -> None:
     assert copy.predict().equals(fit.predict())
 
 
+@pytest.mark.needs_r
 def test_timeout_and_r_lives_on(ratings: pd.DataFrame) -> None:
     started = time.perf_counter()
     with pytest.raises(ob.FitTimeout, match="ran longer than 1 seconds"):
@@ -161,6 +170,7 @@ def test_timeout_and_r_lives_on(ratings: pd.DataFrame) -> None:
     assert ob.lm("rating ~ system", ratings).n_obs == 120
 
 
+@pytest.mark.needs_r
 def test_a_generous_timeout_changes_nothing(ratings: pd.DataFrame) -> None:
     formula = "rating ~ system + (1 | participant)"
     assert ob.clmm(formula, ratings, timeout=500).tidy().equals(ob.clmm(formula, ratings).tidy())
@@ -174,6 +184,7 @@ def listening() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.needs_r
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_stops_a_fit_within_two_seconds(ratings: pd.DataFrame) -> None:
     ob.lm("rating ~ system", ratings)  # R is started
@@ -192,6 +203,7 @@ def test_ctrl_c_stops_a_fit_within_two_seconds(ratings: pd.DataFrame) -> None:
     assert ob.lm("rating ~ system", ratings).n_obs == 120
 
 
+@pytest.mark.needs_r
 def test_an_error_of_r_names_stage_and_formula(ratings: pd.DataFrame) -> None:
     data = ratings.assign(length=-1.0)
     data.loc[0, "length"] = -2.0

@@ -60,7 +60,7 @@ def test_the_design_of_a_study_that_was_run(tmp_path, capsys):
 def test_impossible_designs_are_refused_in_one_line(capsys):
     code, printed, error = run(capsys, "design", "counterbalanced", "--items", 20, "--ratings-per-text", 3)
     assert code == 2 and not printed
-    assert error.count("\n") == 1 and "nearest possible: texts_per_participant=20, or items=25" in error
+    assert error.count("\n") == 1 and "nearest possible: --texts-per-participant 20, or --items 25" in error
 
 
 def test_simulate_from_a_preset(tmp_path, capsys):

@@ -21,6 +21,7 @@ def file(ratings: pd.DataFrame, tmp_path: Path) -> str:
     return str(tmp_path / "ratings.csv")
 
 
+@pytest.mark.needs_r
 def test_a_readable_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["fit", file, "--model", "clmm", "--formula", FORMULA, "--link", "probit", "--contrasts", "system"]) == 0
@@ -29,6 +30,7 @@ def test_a_readable_table(file: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "Cumulative Link Mixed Model" in shown and "systemB" in shown and "A - B" in shown
 
 
+@pytest.mark.needs_r
 def test_json_and_parquet(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "fit.parquet"
     assert main(["fit", file, "--model", "lmer", "--formula", FORMULA, "--no-REML", "--json", "--out", str(out)]) == 0
@@ -39,6 +41,7 @@ def test_json_and_parquet(file: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert pq.read_table(out).equals(fit.tidy())
 
 
+@pytest.mark.needs_r
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -55,6 +58,23 @@ def test_complaints_are_one_line(
     assert sentence in said and said.count("\n") == 1
 
 
+def test_scale_nominal_weights_offset_and_assumptions(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--model", "clm", "--formula", "rating ~ system", "--engine", "fast", "--weights", "length"]
+    beyond = ["--scale", "~ system", "--nominal", "~ item", "--offset", "length"]
+    assert main(["fit", file, *asked, "--assumptions", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    fit = ob.clm("rating ~ system", file, weights="length", engine="fast")
+    assert found["nominal_test"] == fit.assumptions().nominal_test.to_pylist()
+    assert found["glance"][0]["weights"] == "length"
+    assert any("Do the levels of system spread differently?" in note for note in found["notes"])
+    assert main(["fit", file, *asked, *beyond[:2], *beyond[4:], "--assumptions"]) == 0
+    shown = capsys.readouterr().out
+    assert "log-scale coefficients" in shown and 'Does "better" mean the same' in shown and "offset: length" in shown
+    assert main(["fit", file, *asked, "--nominal", "~ sistem"]) == 2
+    assert "nominal, position 3: there is no column 'sistem'" in capsys.readouterr().err
+
+
+@pytest.mark.needs_r
 def test_timeout_is_a_failure(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cell = str(shared / "reference" / "cells" / "cell6.csv")
     formula = "y ~ model + (model | participant) + (model | item)"
@@ -62,24 +82,126 @@ def test_timeout_is_a_failure(shared: Path, capsys: pytest.CaptureFixture[str]) 
     assert "ran longer than 1 seconds" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("compiled", "engine", "said"), [(False, "fast", 1), (True, "fast", 0), (False, "ordinal", 0)])
-def test_compiling_is_announced(
-    file: str,
-    compiled: bool,
-    engine: str,
-    said: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("ordbridge.fast.is_compiled", lambda: compiled)
-    monkeypatch.setattr("ordbridge.cli.talk.PATIENCE", 0.0)
-    assert main(["fit", file, "--model", "lm", "--formula", "rating ~ system", "--engine", engine]) == 0
-    assert capsys.readouterr().err.count("compiles itself now") == said
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """Three systems, called A, B, C and 1, 2, 3, on two criteria."""
+    import numpy as np
+
+    random = np.random.default_rng(4)
+    p, i, s, c = (g.ravel() for g in np.meshgrid(range(8), range(6), range(3), range(2), indexing="ij"))
+    latent = np.array([0.0, 0.45, 1.2])[s] + random.normal(0, 0.5, 8)[p] + random.normal(0, 0.5, 6)[i]
+    table = pd.DataFrame(
+        {
+            "participant": [f"p{k}" for k in p],
+            "item": [f"i{k}" for k in i],
+            "system": np.array(list("ABC"))[s],
+            "method": s + 1,
+            "criterion": np.array(["fluency", "adequacy"])[c],
+            "rating": 1 + (latent + random.normal(size=latent.size) > np.array([[-0.5], [0.5], [1.5]])).sum(axis=0),
+        }
+    )
+    table.to_csv(tmp_path / "three.csv", index=False)
+    return tmp_path / "three.csv"
 
 
-def test_bad_input_is_refused_before_compiling_is_spoken_of(
-    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.needs_r
+def test_contrasts_are_in_every_output_with_corrected_p_values(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ordbridge.fast.is_compiled", lambda: False)
-    assert main(["fit", file, "--model", "clmm", "--formula", "rating ~ sistem", "--engine", "fast"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    files = {name: tmp_path / f"fit.{name}" for name in ("html", "tex", "md", "csv", "png")}
+    options = ["--criterion", "fluency", "--contrasts", "system", "--engine", "fast", "--html", str(files["html"])]
+    options += ["--latex", str(files["tex"]), "--markdown", str(files["md"]), "--out", str(files["csv"])]
+    options += ["--plot", str(files["png"])]
+    assert main(["fit", str(three), "--model", "clm", "--formula", "rating ~ system", *options]) == 0
+    shown = capsys.readouterr().out
+    data = pd.read_csv(three)
+    fit = ob.clm("rating ~ system", data[data.criterion == "fluency"], engine="fast")
+    rows = fit.contrasts("system").to_pylist()
+    plain = fit.contrasts("system", adjust="none").to_pylist()
+    assert any(row["p_value"] > 1.5 * other["p_value"] for row, other in zip(rows, plain, strict=True))
+    kept = pd.read_csv(tmp_path / "fit-contrasts.csv")
+    assert kept["p_value"].tolist() == pytest.approx([row["p_value"] for row in rows])
+    for name in ("html", "tex", "md"):
+        text = files[name].read_text(encoding="utf-8")
+        for row in rows:
+            p = "0.001" if row["p_value"] < 0.001 else f"{row['p_value']:.3f}"
+            assert row["contrast"] in text and p in text
+    html = files["html"].read_text(encoding="utf-8")
+    differ = sum(row["p_value"] < 0.05 for row in rows)
+    assert f"{differ} of 3 pairs differ at the 5 % level, after Holm&#x27;s correction" in html
+    assert files["png"].stat().st_size > 0 and f"written: {tmp_path / 'fit-contrasts.csv'}" in shown
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "sentence"),
+    [
+        (
+            "rating ~ system",
+            [],
+            "the column 'criterion' has 2 criteria (fluency, adequacy), which the formula would pool",
+        ),
+        ("rating ~ system", ["--criterion", "speed"], "there is no criterion 'speed'; the file has fluency, adequacy"),
+        ("rating ~ system", ["--criterion", "kind=speed"], "there is no column 'kind'"),
+        ("rating ~ method", ["--criterion", "all"], "are the values of 'method' (1, 2, 3) names?"),
+    ],
+)
+def test_what_a_formula_may_not_mean_is_asked(
+    three: Path, formula: str, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", str(three), "--model", "clm", "--engine", "fast", "--formula", formula, *options]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "n"),
+    [
+        ("rating ~ system", ["--criterion", "fluency"], 144),
+        ("rating ~ system", ["--criterion", "criterion=adequacy"], 144),
+        ("rating ~ system", ["--criterion", "all"], 288),
+        ("rating ~ system * criterion", [], 288),
+        ("rating ~ factor(method)", ["--criterion", "all"], 288),
+        ("rating ~ method", ["--criterion", "all", "--numeric", "method"], 288),
+    ],
+)
+def test_answers_to_these_questions(
+    three: Path, formula: str, options: list[str], n: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["fit", str(three), "--model", "clm", "--engine", "fast", "--formula", formula, *options, "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["glance"][0]["n_obs"] == n
+
+
+def test_no_answer_above_a_fit_that_did_not_converge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """System B is always rated 3: the likelihood has no maximum."""
+    file, report = tmp_path / "tiny.csv", tmp_path / "tiny.html"
+    file.write_text("system,rating\n" + "A,1\nA,2\nA,3\nA,2\nB,3\nB,3\nB,3\n")
+    words = [
+        "fit",
+        str(file),
+        "--model",
+        "clm",
+        "--formula",
+        "rating ~ system",
+        "--engine",
+        "fast",
+        "--html",
+        str(report),
+    ]
+    assert main(words) == 0
+    html = report.read_text(encoding="utf-8")
+    assert html.index("did not converge") < html.index("<h2>No answer")
+    assert "<h2>Answer" not in html and "differ from 0" not in html and "<svg" not in html
+    assert "start=" in html and "is always rated 3" in html
+    assert "NOT CONVERGED" in capsys.readouterr().out
+
+
+@pytest.mark.needs_r
+def test_r_can_start_at_the_native_optimum(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fit", file, "--model", "clmm", "--formula", FORMULA, "--start", "fast", "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    native = ob.clmm(FORMULA, file, engine="fast")
+    assert found["glance"][0]["loglik"] == pytest.approx(native.estimates.loglik, abs=1e-2)
+    assert main(["fit", file, "--model", "lm", "--formula", "rating ~ system", "--start", "fast"]) == 2
+    assert "--start is not an option of lm" in capsys.readouterr().err

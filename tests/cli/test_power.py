@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from ordbridge.cli import main
-from ordbridge.power import load, read_study
+from ordbridge.errors import InputError
+from ordbridge.power import dask_backend, load, read_study
 from ordbridge.power.study import TEMPLATE
 from ordbridge.tables import read
 
@@ -38,6 +39,7 @@ term = "systemB"
 """
 
 
+@pytest.mark.needs_r
 def test_the_command_of_the_documentation(tmp_path, capsys):
     store, table, picture = (str(tmp_path / name) for name in ("run", "power.csv", "power.svg"))
     arguments = [*SMALL, "--effects", "0", "0.62", "--models", "lm", "clm", "--sims", "3", "--jobs", "2"]
@@ -45,7 +47,7 @@ def test_the_command_of_the_documentation(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "type-I error" in out and f"12 fits in {store}" in out
     title, _, head, *_ = out.splitlines()
-    assert title.strip().endswith("engine ordinal, variance low, items 20, ratings_per_text 3")
+    assert title.strip().endswith("engine r, variance low, items 20, ratings_per_text 3")
     columns = ["effect", "model", "measure", "n", "n_ok", "n_failed", "power", "conf_low", "conf_high", "mc_error"]
     assert head.split() == columns
     assert "12 of 12 fits" in err
@@ -67,6 +69,7 @@ def test_columns_that_differ_or_speak_of_failures_are_shown():
     assert common == []
 
 
+@pytest.mark.needs_r
 def test_a_study_file_is_written_and_read(tmp_path, capsys):
     file = str(tmp_path / "study.toml")
     assert main(["power", "--init", file]) == 0
@@ -92,6 +95,17 @@ def test_the_written_study_runs_as_it_is(tmp_path, capsys):
     assert "16 fits in" in capsys.readouterr().out
 
 
+def test_the_table_says_how_lmer_was_fitted(tmp_path, capsys):
+    few = ["--effects", "0", "--models", "lmer", "--sims", "1", "--engine", "fast", "--quiet"]
+    assert main([*SMALL, *few, "--store", str(tmp_path / "published")]) == 0
+    assert "lmer by maximum likelihood" in " ".join(capsys.readouterr().out.split())  # as in the paper
+    assert main(["power", "--init", str(tmp_path / "study.toml")]) == 0
+    own = ["power", str(tmp_path / "study.toml"), "--variance", "careful", "--items", "50", *few]
+    assert main([*own, "--store", str(tmp_path / "own")]) == 0
+    assert "lmer by REML" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.needs_r
 def test_three_systems_on_a_table_of_ones_own(tmp_path, capsys):
     assert (
         main(
@@ -128,6 +142,7 @@ def test_a_start_for_every_clmm():
     assert _started(("lm", "clmm"), "fast") == {"lm": {}, "clmm": {"start": "fast"}}
 
 
+@pytest.mark.needs_r
 def test_without_a_store_the_same_command_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "2", "--quiet"]
@@ -140,12 +155,12 @@ def test_without_a_store_the_same_command_goes_on(tmp_path, capsys, monkeypatch)
     ("text", "sentence"),
     [
         ("preset = 'howcroft2021'\n[gird]\n", "no section 'gird'"),
-        ("preset = 'howcroft2021'\n[run]\nsims = 'many'\n", "sims = 'many' in [run] is no int"),
+        ("preset = 'howcroft2021'\n[run]\nsims = 'many'\n", "sims = 'many' in [run] is not of type int"),
         ("preset = 'howcroft2021'\n[run]\nsmis = 3\n", "no key of [run] 'smis'"),
         ("preset = 'howcroft2021'\n[grid]\nitems = [55]\n", "items=55 has no list of the published kind"),
         ("[truth]\nthresholds = [0.0]\n[design]\nkind = 'crossed'\n", "no effects"),
         ("truth = 3\n", "must be a section"),
-        ("[truth\n", "is no TOML"),
+        ("[truth\n", "is not valid TOML"),
         ("[truth]\neffects = [0.0]\nthresholds = [0.0]\n[design]\nitems = 3\n", "needs a kind"),
     ],
 )
@@ -157,11 +172,82 @@ def test_a_wrong_study_file(tmp_path, capsys, text, sentence):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("asked", ['scheduler = "tcp://evil:8786"', 'backend = "dask"\nscheduler = "tcp://evil:8786"',
+                                   'backend = "dask"'])  # fmt: skip
+def test_a_study_file_cannot_say_where_work_is_sent(tmp_path, capsys, monkeypatch, asked):
+    """A scheduler's answers are unpickled, so it can run code here: only who types the command may name one."""
+    monkeypatch.setattr(dask_backend, "DaskBackend", _contacted)
+    (tmp_path / "study.toml").write_text(f"preset = 'howcroft2021'\n[run]\nsims = 1\n{asked}\n")
+    assert main(["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run")]) == 2
+    err = capsys.readouterr().err
+    assert "cannot be in a study file" in err and "--scheduler" in err and err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scheduler = 'tcp://evil:8786'\npreset = 'howcroft2021'\n",
+        "preset = 'howcroft2021'\n[grid]\nscheduler = 'tcp://evil:8786'\n",
+        "preset = 'howcroft2021'\n[models.lm]\nscheduler = 'tcp://evil:8786'\n",
+        "[truth]\neffects = [0.1]\nthresholds = [0.0]\nscheduler = 'tcp://evil:8786'\n[design]\nkind = 'crossed'\n",
+        "[truth]\neffects = [0.1]\nthresholds = [0.0]\n[design]\nkind = 'crossed'\nscheduler = 'tcp://evil:8786'\n",
+    ],
+)
+def test_no_other_section_takes_a_scheduler(tmp_path, capsys, monkeypatch, text):
+    monkeypatch.setattr(dask_backend, "DaskBackend", _contacted)
+    (tmp_path / "study.toml").write_text(text)
+    assert main(["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run")]) == 2
+    err = capsys.readouterr().err
+    assert "'scheduler'" in err and err.count("\n") == 1
+
+
+def test_a_truth_file_takes_no_scheduler(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(dask_backend, "DaskBackend", _contacted)
+    (tmp_path / "truth.toml").write_text("effects = [0.5]\nthresholds = [0.0]\nscheduler = 'tcp://evil:8786'\n")
+    assert main(["plan", "--truth", str(tmp_path / "truth.toml"), "--store", str(tmp_path / "plans")]) == 2
+    assert "a truth has no 'scheduler'" in capsys.readouterr().err
+
+
+@pytest.mark.needs_r
+def test_the_manifest_of_a_store_names_no_scheduler(tmp_path, monkeypatch):
+    """A store that somebody hands over says what was run, never where its fits are done when it goes on."""
+    monkeypatch.setattr(dask_backend, "DaskBackend", _contacted)
+    arguments = [*SMALL, "--effects", "0", "--models", "lm", "--quiet", "--store", str(tmp_path / "run")]
+    assert main([*arguments, "--sims", "1"]) == 0
+    file = tmp_path / "run" / "manifest.json"
+    evil = {"backend": "dask", "scheduler": "tcp://evil:8786"}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **evil, "run": evil, "options": evil}))
+    assert main([*arguments, "--sims", "2"]) == 0
+    assert load(tmp_path / "run").fits.num_rows == 2
+
+
+def test_the_command_line_names_a_scheduler(tmp_path, monkeypatch):
+    named = []
+
+    def contacted(jobs, scheduler):
+        named.append(scheduler)
+        raise InputError("nobody is there")
+
+    monkeypatch.setattr(dask_backend, "DaskBackend", contacted)
+    (tmp_path / "study.toml").write_text("preset = 'howcroft2021'\n[run]\nsims = 1\n")
+    arguments = ["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run"), "--models", "lm"]
+    assert main([*arguments, "--scheduler", "tcp://mine:8786"]) == 2
+    with pytest.raises(InputError, match="nobody is there"):
+        read_study(tmp_path / "study.toml", models=["lm"]).run(backend="dask", scheduler="tcp://also-mine:8786")
+    assert named == ["tcp://mine:8786", "tcp://also-mine:8786"]
+
+
+def _contacted(jobs, scheduler):
+    raise AssertionError(f"Dask was asked for, with the scheduler {scheduler}")
+
+
 def test_nothing_to_run(capsys):
     assert main(["power"]) == 2
     assert "name a study file" in capsys.readouterr().err
 
 
+@pytest.mark.needs_r
 def test_a_damaged_part_is_named_on_the_screen(tmp_path, capsys):
     arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "2", "--quiet", "--store", str(tmp_path / "run")]
     assert main(arguments) == 0
@@ -173,6 +259,7 @@ def test_a_damaged_part_is_named_on_the_screen(tmp_path, capsys):
     assert err.startswith("warning: ") and part.name in err and "2 fits in" in out
 
 
+@pytest.mark.needs_r
 def test_ctrl_c_ends_within_two_seconds_and_says_how_to_go_on(tmp_path):
     """The workers sit inside R, in fits of half a minute and more; the signal goes to all, as from a terminal."""
     arguments = [*SMALL[:-3], "100", "--ratings", "10", "--effects", "0.31", "--models", "clmm", "--jobs", "2"]
@@ -190,12 +277,13 @@ def test_ctrl_c_ends_within_two_seconds_and_says_how_to_go_on(tmp_path):
         took = time.monotonic() - sent
     assert program.returncode == 130
     assert took < 2
-    assert f"To go on:\nordbridge {' '.join(arguments[:-1])} '{tmp_path}/my run'\n" in err
+    assert f"To continue:\nordbridge {' '.join(arguments[:-1])} '{tmp_path}/my run'\n" in err
     assert "Traceback" not in err
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     assert json.loads((tmp_path / "my run" / "manifest.json").read_text())["seed"] == 0
 
 
+@pytest.mark.needs_r
 def test_a_full_disk_is_one_sentence(tmp_path):
     """The limit of file sizes stands for the disk: manifest and first parts fit, larger parts do not."""
     arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "4000", "--store", str(tmp_path / "run")]
@@ -218,3 +306,41 @@ def _inside_r(pid: int) -> list[int]:
     """Return the children of a process that have loaded R."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(c) for c in children if "libR.so" in Path(f"/proc/{c}/maps").read_text()]
+
+
+def test_calibrated_power_side_by_side_and_kept(tmp_path, capsys):
+    """Size, nominal and size-adjusted power; another call adds nulls to what is there."""
+    store, page, paper = tmp_path / "run", tmp_path / "power.html", tmp_path / "power.md"
+    arguments = [*SMALL, "--effects", "0.62", "--models", "lm", "--sims", "20", "--engine", "fast"]
+    assert main([*arguments, "--store", str(store), "--quiet"]) == 0
+    assert "adjusted_power" not in capsys.readouterr().out
+    arguments += ["--calibrate", "40", "--html", str(page), "--markdown", str(paper)]
+    assert main([*arguments, "--store", str(store), "--quiet"]) == 0
+    out = capsys.readouterr().out
+    head = next(line for line in out.splitlines() if "adjusted_power" in line)
+    for name in ("power", "size", "critical_value", "adjusted_low", "adjusted_high"):
+        assert re.search(rf"\b{name}\b", head)
+    assert "critical values from 40 datasets a null" in " ".join(out.split()) and "60 fits in" in out
+    assert load(store).calibration == 40
+    assert "Compare models by their adjusted power" in page.read_text(encoding="utf-8")
+    assert "which 40 datasets without an effect give for each design" in paper.read_text(encoding="utf-8")
+
+
+def test_a_goal_and_its_margin(tmp_path, capsys):
+    arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "4", "--engine", "fast", "--store"]
+    assert main([*arguments, str(tmp_path / "run"), "--goal", "non-inferiority", "--margin", "0.5", "--quiet"]) == 0
+    assert "goal non-inferiority within 0.5 (rating)" in " ".join(capsys.readouterr().out.split())
+    assert main([*arguments, str(tmp_path / "other"), "--goal", "equivalence"]) == 2
+    assert "--goal equivalence needs --margin, above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["true", "30"])
+def test_a_study_file_can_be_calibrated(value, tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'preset = "howcroft2021"\n[models.lm]\n'
+        '[grid]\nvariance = "low"\nitems = 20\nratings_per_text = 3\neffect = 0.62\n'
+        f'[run]\nsims = 3\nengine = "fast"\ncalibrate = {value}\n',
+        encoding="utf-8",
+    )
+    assert read_study(file).run().calibration == (3 if value == "true" else 30)

@@ -42,12 +42,12 @@ def _write(path, header, rows):
 def test_reliability_shows_coefficients_readings_and_what_to_report(command, ratings_file):
     code, out, _ = command(
         "reliability", ratings_file, "--item", "item", "--rater", "participant", "--rating", "rating",
-        "--criterion", "criterion", "--group", "native", "--draws", 50,
+        "--criterion", "criterion", "--group", "native",
     )  # fmt: skip
     assert code == 0
     for word in (
         "Fleiss' κ",
-        "Davies & Fleiss' κ",
+        "Conger's κ",
         "Goodman & Kruskal's γ",
         "fluency",
         "adequacy",
@@ -61,16 +61,31 @@ def test_reliability_shows_coefficients_readings_and_what_to_report(command, rat
 
 def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_path):
     target = tmp_path / "report.html"
-    code, out, _ = command("reliability", ratings_file, "--criterion", "criterion", "--draws", 20, "--html", target)
+    code, out, _ = command("reliability", ratings_file, "--criterion", "criterion", "--html", target)
     assert code == 0
     assert "report.html" in out.replace("\n", "")
     page = target.read_text(encoding="utf-8")
-    assert page.count("<svg") == 6
+    assert page.count("<svg") == 10
     assert "What papers forget" in page
     assert page.count('class="line"') == 12
     assert page.count("<script>") == 1  # inline: it sorts tables
     for outside in ("<script ", "<link", "<img", "src=", "@import", "DOCTYPE svg"):
         assert outside not in page
+
+
+def test_a_crowd_fits_on_one_screen(command, tmp_path):
+    rng = np.random.default_rng(1)
+    quality = rng.normal(size=300)
+    rows = [
+        [item, f"P{person}", int(np.clip(np.round(3 + quality[item] + rng.normal(scale=0.7)), 1, 5))]
+        for item in range(300) for person in rng.choice(60, 5, replace=False)
+    ]  # fmt: skip
+    code, out, _ = command("reliability", _write(tmp_path / "crowd.csv", ["item", "participant", "rating"], rows))
+    assert code == 0
+    assert out.count("\n") <= 50
+    assert "No value of Cohen's κ, Kendall's τ-b, Spearman's ρ: no two raters have 10 common items." in out
+    assert "With 5 raters of each text, the reliability of the mean of an item is 0.8" in out
+    assert "about raters like these (raters random): not everybody rated everything" in out.replace("\n", " ")
 
 
 def test_reliability_names_what_is_wrong(command, ratings_file):
@@ -139,16 +154,14 @@ def two_scales(tmp_path):
     rng = np.random.default_rng(7)
     cells = [(f"S{s}", f"I{i}", f"R{r}") for s in range(5) for i in range(8) for r in range(6)]
     quality = np.array([int(system[1]) * 0.6 for system, _, _ in cells]) + rng.normal(size=len(cells))
-    header = ["system", "item", "rater", "rating"]
+    header = ["system", "item", "participant", "rating"]
     seven = [[*cell, int(np.clip(round(3 + q), 1, 7))] for cell, q in zip(cells, quality, strict=True)]
     slider = [[*cell, round(float(np.clip(40 + 10 * q, 0, 100)), 1)] for cell, q in zip(cells, quality, strict=True)]
     return _write(tmp_path / "vds.csv", header, seven), _write(tmp_path / "vas.csv", header, slider)
 
 
 def test_scales_side_by_side(command, two_scales, tmp_path):
-    code, out, _ = command(
-        "scales", *two_scales, "--system", "system", "--item", "item", "--rater", "rater", "--html", tmp_path / "s.html"
-    )
+    code, out, _ = command("scales", *two_scales, "--system", "system", "--item", "item", "--html", tmp_path / "s.html")
     assert code == 0
     for part in ("vds", "vas", "Kendall's W", "Interchangeability", "/10", "Tukey", "rater", "** p < .01"):
         assert part in out
@@ -156,6 +169,19 @@ def test_scales_side_by_side(command, two_scales, tmp_path):
 
 
 def test_scales_names_what_is_wrong(command, two_scales):
-    code, _, err = command("scales", *two_scales, "--rater", "participant")
+    code, _, err = command("scales", *two_scales, "--rater", "judge")
     assert code == 2
-    assert "there is no column 'participant' for the rater" in err
+    assert "there is no column 'judge' for the rater" in err
+    code, _, err = command("scales", two_scales[0])
+    assert code == 2
+    assert "at least two scales" in err
+
+
+def test_scales_again_and_outside(command, two_scales, tmp_path):
+    outside = _write(tmp_path / "measure.csv", ["system", "value"], [[f"S{i}", i / 10] for i in range(5)])
+    seven, slider = two_scales
+    code, out, _ = command("scales", seven, slider, slider, "--again", seven, "--outside", outside)
+    assert code == 0
+    assert "Stability" in out
+    assert "Validity" in out
+    assert "vas.csv (3)" in out.replace("\n", "")

@@ -12,7 +12,12 @@ DISTRIBUTIONS = {
         lambda x: special.expit(x) * special.expit(-x),
         lambda x: special.expit(x) * special.expit(-x) * (1 - 2 * special.expit(x)),
     ),
+    "cloglog": (stats.gumbel_l.cdf, stats.gumbel_l.pdf, lambda x: stats.gumbel_l.pdf(x) * (1 - np.exp(x))),
+    "loglog": (stats.gumbel_r.cdf, stats.gumbel_r.pdf, lambda x: stats.gumbel_r.pdf(x) * (np.exp(-x) - 1)),
+    "cauchit": (stats.cauchy.cdf, stats.cauchy.pdf, lambda x: -2 * x / (1 + x**2) * stats.cauchy.pdf(x)),
 }
+
+FAR = {"probit": 1e9, "logit": 1e9, "cloglog": 600.0, "loglog": 600.0, "cauchit": 1e40}  # as good as infinite
 
 
 def design_matrix(groups: list[np.ndarray], Z: list[np.ndarray], L: list[np.ndarray]) -> np.ndarray:
@@ -29,29 +34,46 @@ def design_matrix(groups: list[np.ndarray], Z: list[np.ndarray], L: list[np.ndar
 
 
 def laplace(
-    y: np.ndarray, fixed: np.ndarray, cutpoints: np.ndarray, Zt: np.ndarray, link: str
+    y: np.ndarray,
+    fixed: np.ndarray,
+    cutpoints: np.ndarray,
+    Zt: np.ndarray,
+    link: str,
+    start: np.ndarray | None = None,
+    sigma: np.ndarray | float = 1.0,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
-    """-log likelihood by Laplace's approximation, and the modes."""
+    """-log likelihood by Laplace's approximation, and the modes; cut-points are the same for all rows, or one row each.
+
+    A link that is not log-concave needs a start: plain Newton steps do not find the modes from zero, of which there
+    may be several.
+    """
     F, f, g = DISTRIBUTIONS[link]
-    edges = np.concatenate([[-1e9], cutpoints, [1e9]])
-    u = np.zeros(Zt.shape[1])
-    for _ in range(200):
+    rows = np.arange(len(y))
+    cutpoints = np.broadcast_to(cutpoints, (len(y), np.shape(cutpoints)[-1]))
+    end = FAR[link] * np.ones((len(y), 1))
+    edges = np.hstack([-end, cutpoints, end])
+    w = np.ones(len(y)) if weights is None else weights
+    u = np.zeros(Zt.shape[1]) if start is None else start
+
+    def parts(u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         eta = fixed + Zt @ u
-        a, b = edges[y + 1] - eta, edges[y] - eta
+        a, b = (edges[rows, y + 1] - eta) / sigma, (edges[rows, y] - eta) / sigma
         pi = F(a) - F(b)
         r = (f(a) - f(b)) / pi
         d = r**2 - (g(a) - g(b)) / pi
+        return pi, w * r / sigma, w * d / sigma**2
+
+    for _ in range(200):
+        _, r, d = parts(u)
         H = np.eye(u.size) + Zt.T @ (d[:, None] * Zt)
         step = np.linalg.solve(H, u + Zt.T @ r)
         u = u - step
         if np.abs(step).max() < 1e-13:
             break
-    eta = fixed + Zt @ u
-    a, b = edges[y + 1] - eta, edges[y] - eta
-    pi = F(a) - F(b)
-    d = ((f(a) - f(b)) / pi) ** 2 - (g(a) - g(b)) / pi
+    pi, _, d = parts(u)
     H = np.eye(u.size) + Zt.T @ (d[:, None] * Zt)
-    return float(-np.log(pi).sum() + 0.5 * u @ u + 0.5 * np.linalg.slogdet(H)[1]), u
+    return float(-(w * np.log(pi)).sum() + 0.5 * u @ u + 0.5 * np.linalg.slogdet(H)[1]), u
 
 
 def quadrature(

@@ -11,7 +11,7 @@ import pytest
 
 import ordbridge as ob
 
-pytestmark = pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
+pytestmark = [pytest.mark.needs_r, pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ CASES = [  # model, formula, options, relative tolerance of p
 @pytest.mark.parametrize(("model", "formula", "options", "tolerance"), CASES, ids=[f"{c[0]} {c[1]}" for c in CASES])
 def test_both_engines_agree(model: str, formula: str, options: dict, tolerance: float, study: pd.DataFrame) -> None:
     fit = getattr(ob, model)
-    theirs, ours = (fit(formula, study, engine=engine, **options) for engine in ("ordinal", "fast"))
+    theirs, ours = (fit(formula, study, engine=engine, **options) for engine in ("r", "fast"))
     r, e = theirs.estimates, ours.estimates
     assert e.terms == r.terms and e.effects == r.effects and e.levels == r.levels and e.dropped == r.dropped
     assert e.edf == r.edf and e.rows.tolist() == r.rows.tolist() and e.singular == r.singular
@@ -91,7 +91,7 @@ def test_predictions_of_new_rows_agree(study: pd.DataFrame) -> None:
         (ob.lmer, "v ~ poly(i, 2) + s*x + (1 | p) + (x | i)", {}),
     ]
     for fit, formula, options in calls:
-        theirs, ours = (fit(formula, study, engine=engine, **options) for engine in ("ordinal", "fast"))
+        theirs, ours = (fit(formula, study, engine=engine, **options) for engine in ("r", "fast"))
         for kind in ("conditional", "population"):
             tables = [f.predict(new, kind=kind).to_pandas().select_dtypes("number").to_numpy() for f in (ours, theirs)]
             np.testing.assert_allclose(*tables, atol=5e-4)
@@ -150,7 +150,7 @@ cat(sprintf("%.15g", c(fit$logLik, coef(fit), fit$ST[[1]])))
 def test_r_started_at_the_fast_optimum_stays_there_and_is_faster(formula: str, study: pd.DataFrame) -> None:
     plain = ob.clmm(formula, study, link="probit")
     started = ob.clmm(formula, study, link="probit", start="fast")
-    assert started.engine == "ordinal"
+    assert started.engine == "r"
     assert started.estimates.loglik >= plain.estimates.loglik - 1e-6
     np.testing.assert_allclose(started.estimates.p_value, plain.estimates.p_value, rtol=0.3)
     assert started.estimates.evaluations < 0.8 * plain.estimates.evaluations

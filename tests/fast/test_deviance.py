@@ -7,9 +7,9 @@ import pytest
 from dense_reference import design_matrix
 from dense_reference import deviance as dense_deviance
 
-from ordbridge.fast import lmer
+from ordbridge import _core
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.lmer import fit_lmer
+from ordbridge.fast.lmer import fit_lmer, profiled_deviance
 from ordbridge.fast.structure import Structure
 
 
@@ -21,7 +21,7 @@ class Case:
         factors: int = 2,
         q: int = 2,
         blocks: tuple[int, ...] | None = None,
-        levels: tuple[int, int] = (7, 12),
+        levels: tuple[int, ...] = (7, 12, 5),
         n: int = 80,
     ) -> None:
         rng = np.random.default_rng(0)
@@ -35,16 +35,16 @@ class Case:
         self.structure = Structure.build(self.groups, self.Z)
         self.layout = Layout.build(self.structure, [blocks or (q,)] * factors)
 
-    def objective(self, reml: bool) -> tuple[lmer._Objective, float]:
+    def objective(self, reml: bool) -> tuple[_core.Deviance, float]:
         Q, R = np.linalg.qr(self.X)
-        data = lmer._cross_products(self.y - Q @ (Q.T @ self.y), Q, self.structure, self.layout)
         constant = float(np.log(np.abs(np.diag(R))).sum()) if reml else 0.0
-        return lmer._Objective(data, lmer.new_room(self.structure, data), reml), constant
+        return profiled_deviance(self.y - Q @ (Q.T @ self.y), Q, self.structure, self.layout, reml), constant
 
 
 @pytest.mark.parametrize("reml", [True, False])
 @pytest.mark.parametrize(
-    ("factors", "q", "blocks"), [(1, 1, None), (1, 3, None), (2, 1, None), (2, 2, None), (2, 2, (1, 1))]
+    ("factors", "q", "blocks"),
+    [(1, 1, None), (1, 3, None), (2, 1, None), (2, 2, None), (2, 2, (1, 1)), (3, 1, None), (3, 2, None)],
 )
 def test_deviance_is_the_dense_one_and_its_gradient_exact(
     reml: bool, factors: int, q: int, blocks: tuple[int, ...] | None
@@ -74,8 +74,15 @@ def test_deviance_is_the_dense_one_and_its_gradient_exact(
         Case(2, 2, (1, 1)),
         Case(2, 2, levels=(40, 60)),
         Case(2, 1, levels=(4, 900), n=1500),
+        Case(2, 2, levels=(9, 300), n=900),
+        Case(2, 1, levels=(560, 600), n=2000),
+        Case(3, 1),
+        Case(3, 2, n=150),
     ],
-    ids=["one factor", "scalars", "vectors", "uncorrelated", "few pairs", "many levels"],
+    ids=[
+        *("one factor", "scalars", "vectors", "uncorrelated", "few pairs", "many levels", "many levels, vectors"),
+        *("many levels of both", "three", "three vectors"),
+    ],
 )
 def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> None:
     """Hessian and Jacobian against differences, also where standard deviations are zero."""
@@ -83,13 +90,15 @@ def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> Non
     x = np.random.default_rng(1).normal(0.0, 0.6, case.layout.factor.size)
     x[np.flatnonzero(case.layout.diagonal)[:zeros]] = 0.0
     objective(x)
-    hessian, jacobian, sigma = objective.curvature(), objective.jacobian, objective.sigma
-    np.testing.assert_allclose(jacobian[-1], 2 * sigma * np.linalg.inv(objective.room.A), rtol=1e-9)
+    (whole, jacobian), sigma = objective.second_derivatives(), objective.sigma
+    hessian = 0.5 * (whole[:-1, :-1] - np.outer(whole[:-1, -1], whole[-1, :-1]) / whole[-1, -1])  # sigma profiled out
+    one = np.eye(3)
+    np.testing.assert_allclose(jacobian[-1], 2 / sigma * objective.inference(one)[0], rtol=1e-9)
     for k, e in enumerate(np.eye(x.size) * 1e-4):
         gradients, covariances = [], []
         for step in (-2, -1, 1, 2):
             gradients.append(objective(x + step * e)[1])
-            covariances.append(sigma**2 * np.linalg.inv(objective.room.A))
+            covariances.append(sigma**2 * objective.inference(one)[0] / objective.sigma**2)
         for exact, (a, b, c, d) in ((hessian[k], gradients), (jacobian[k], covariances)):
             difference = (a - 8 * b + 8 * c - d) / 12e-4
             np.testing.assert_allclose(exact, difference, atol=1e-7 * max(1.0, np.abs(exact).max()))

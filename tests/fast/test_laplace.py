@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dense_reference import design_matrix, laplace, quadrature
 
-from ordbridge.fast import thresholds
+from ordbridge import _core
+from ordbridge.fast.clm import fit_clm
+from ordbridge.fast.clmm import laplace_objective
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
 from ordbridge.fast.links import LINKS
+from ordbridge.fast.ratings import Responses
 from ordbridge.fast.structure import Structure
+from ordbridge.models import thresholds
 
 EXACT = 1e-6
 
@@ -19,11 +25,17 @@ class Case:
     """A small crossed study with a parameter vector at which everything is evaluated."""
 
     def __init__(
-        self, link: str = "probit", threshold: str = "flexible", factors: int = 2, q: int = 2, seed: int = 0
+        self,
+        link: str = "probit",
+        threshold: str = "flexible",
+        factors: int = 2,
+        q: int = 2,
+        seed: int = 0,
+        beyond: bool = False,
     ) -> None:
         rng = np.random.default_rng(seed)
         n, cuts = 90, 4
-        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (8, 11)[:factors]]
+        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (8, 11, 5)[:factors]]
         self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
         self.X = rng.normal(size=(n, 2))
         self.y = np.r_[np.arange(cuts + 1), rng.integers(0, cuts + 1, n - cuts - 1)]
@@ -32,82 +44,126 @@ class Case:
         self.jacobian = thresholds.jacobian(cuts, threshold)
         alpha = np.linalg.lstsq(self.jacobian, np.array([-1.5, -0.6, 0.5, 1.7]), rcond=None)[0]
         entries = rng.normal(0.0, 0.5, self.layout.factor.size)
-        self.parameters = np.concatenate([alpha, [0.3, -0.5], entries])
-        order = self.structure.order
-        self.model = Model(
-            *(self.structure.graph, LINKS[link], self.y[order].astype(np.int64), np.ascontiguousarray(self.X[order])),
-            *(self.structure.z1, self.structure.z2, self.jacobian),
-            *(self.layout.factor, self.layout.row, self.layout.column),
-        )
+        self.ratings = Responses.plain(self.y, self.X, cuts, link, threshold)
+        mean = [alpha, [0.3, -0.5]]
+        if beyond:  # nominal effects small enough to leave the thresholds in order
+            self.ratings = replace(
+                self.ratings,
+                nominal=rng.uniform(-0.5, 0.5, (n, 2)),
+                scale=rng.normal(0, 0.7, (n, 2)),
+                weights=np.where(np.arange(n) % 9 == 8, 0.0, rng.uniform(0.3, 2.5, n)),
+                offset=rng.normal(0, 0.5, n),
+            )
+            mean = [alpha, rng.normal(0, 0.15, 2 * alpha.size), [0.3, -0.5], [0.4, -0.3]]
+        self.parameters = np.concatenate([*mean, entries])
+        self.link = link
 
-    def value(self, parameters: np.ndarray, state: State | None = None) -> tuple[float, np.ndarray]:
-        gradient = np.empty(parameters.size)
-        value = evaluate(self.model, state or new_state(self.structure), parameters, gradient, EXACT)
-        return float(value), gradient
+    def new(self) -> _core.Laplace:
+        objective = laplace_objective(self.ratings.ordered(self.structure.order), self.structure, self.layout)
+        objective.closeness = EXACT
+        return objective
+
+    def value(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        return self.new()(parameters)
 
     def dense(self, link: str) -> float:
-        n_alpha = self.jacobian.shape[1]
-        L = self.layout.matrices(self.parameters[n_alpha + 2 :])
-        fixed = self.X @ self.parameters[n_alpha : n_alpha + 2]
-        cutpoints = self.jacobian @ self.parameters[:n_alpha]
-        return laplace(self.y, fixed, cutpoints, design_matrix(self.groups, self.Z, L), link)[0]
+        own, x = self.ratings, self.parameters
+        L = self.layout.matrices(x[own.size :] / self.layout.entry_scales)
+        fixed = own.X @ x[own.n_alpha : own.n_alpha + 2]
+        blocks = x[: own.n_alpha].reshape(-1, self.jacobian.shape[1]) @ self.jacobian.T
+        cutpoints = np.column_stack([np.ones(len(self.y)), own.nominal]) @ blocks
+        sigma = np.exp(own.scale @ x[own.log_scale])
+        offset, weights = (0.0 if own.offset is None else own.offset), own.weights
+        Zt = design_matrix(self.groups, self.Z, L)
+        return laplace(self.y, fixed + offset, cutpoints, Zt, link, sigma=sigma, weights=weights)[0]
 
 
 @pytest.mark.parametrize("link", ["probit", "logit"])
-@pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)])
 def test_objective_is_the_dense_one(link: str, factors: int, q: int) -> None:
     case = Case(link, factors=factors, q=q)
     assert case.value(case.parameters)[0] == pytest.approx(case.dense(link), abs=1e-9)
 
 
-@pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("threshold", thresholds.THRESHOLDS)
-def test_gradient_is_exact(link: str, threshold: str) -> None:
-    case = Case(link, threshold)
-    _, gradient = case.value(case.parameters)
+@pytest.mark.parametrize("link", ["probit", "logit"])
+@pytest.mark.parametrize(("factors", "q"), [(1, 1), (2, 2), (3, 1)])
+def test_objective_with_everything_is_the_dense_one(link: str, factors: int, q: int) -> None:
+    """Scale and nominal effects, weights (some of them zero) and an offset."""
+    case = Case(link, factors=factors, q=q, beyond=True)
+    assert case.value(case.parameters)[0] == pytest.approx(case.dense(link), abs=1e-8)  # it cancels in the tails
+
+
+def check_gradient(value: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray) -> None:
+    _, gradient = value(x)
     h = 1e-3
     for k in range(gradient.size):
         e = np.zeros(gradient.size)
         e[k] = h
-        v = [case.value(case.parameters + step * e)[0] for step in (-3, -2, -1, 1, 2, 3)]
+        v = [value(x + step * e)[0] for step in (-3, -2, -1, 1, 2, 3)]
         slope = (-v[0] + 9 * v[1] - 45 * v[2] + 45 * v[3] - 9 * v[4] + v[5]) / (60 * h)
         assert gradient[k] == pytest.approx(slope, abs=1e-8)
 
 
-@pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("threshold", thresholds.THRESHOLDS)
+@pytest.mark.parametrize("beyond", [False, True])
+def test_gradient_is_exact(link: str, threshold: str, beyond: bool) -> None:
+    case = Case(link, threshold, beyond=beyond)
+    check_gradient(case.value, case.parameters)
+    n = case.ratings.size
+    check_gradient(_core.Ratings(**case.ratings.arguments()), case.parameters[:n])
+
+
+@pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 2), (2, 3), (3, 2)])
 def test_gradient_is_exact_for_any_dimension(factors: int, q: int) -> None:
     case = Case("logit", factors=factors, q=q, seed=2)
-    _, gradient = case.value(case.parameters)
-    for k in range(gradient.size):
-        e = np.zeros(gradient.size)
-        e[k] = 1e-3
-        v = [case.value(case.parameters + step * e)[0] for step in (-3, -2, -1, 1, 2, 3)]
-        slope = (-v[0] + 9 * v[1] - 45 * v[2] + 45 * v[3] - 9 * v[4] + v[5]) / 6e-2
-        assert gradient[k] == pytest.approx(slope, abs=1e-8)
+    check_gradient(case.value, case.parameters)
 
 
-def test_tangent_is_the_change_of_the_modes() -> None:
-    case = Case("logit")
-    state = new_state(case.structure)
+@pytest.mark.parametrize("threshold", thresholds.THRESHOLDS)
+def test_hessian_of_a_clm_is_that_of_its_gradient(threshold: str) -> None:
+    """Newton's method and the standard errors of a clm rest on it; with everything in the model."""
+    case = Case("logit", threshold, beyond=True)
+    found = fit_clm(case.ratings)
+    loss = _core.Ratings(**case.ratings.arguments())
+    step = 1e-5 * np.eye(case.ratings.size)
+    differences = [(loss(found.parameters + e)[1] - loss(found.parameters - e)[1]) / 2e-5 for e in step]
+    assert found.converged
+    np.testing.assert_allclose(found.hessian, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_information_is_near_the_hessian() -> None:
+    """The search starts from it; where H hardly depends on the parameters it is the Hessian itself."""
+    case = Case("probit", beyond=True)
+    case.parameters[case.ratings.size :] *= 0.05
+    objective = case.new()
+    objective(case.parameters)
+    n = case.ratings.size
+    guess = objective.information()[:n, :n]
+    exact = objective.hessian(case.parameters, np.arange(n), 1e-5)
+    np.testing.assert_allclose(guess, exact, atol=2e-2 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_tangent_is_the_change_of_the_modes(beyond: bool) -> None:
+    case = Case("logit", beyond=beyond)
+    here = case.new()
     direction = np.random.default_rng(1).normal(size=case.parameters.size)
-    case.value(case.parameters, state)
-    tangent(case.model, state, direction)
-    along = state.du1.copy(), state.du2.copy()
+    here(case.parameters)
+    along = here.tangent(direction)
     ends = []
     for step in (-1e-5, 1e-5):
-        end = new_state(case.structure)
-        case.value(case.parameters + step * direction, end)
-        ends.append(end)
-    np.testing.assert_allclose((ends[1].u1 - ends[0].u1) / 2e-5, along[0], atol=1e-7)
-    np.testing.assert_allclose((ends[1].u2 - ends[0].u2) / 2e-5, along[1], atol=1e-7)
+        end = case.new()
+        end(case.parameters + step * direction)
+        ends.append(end.modes)
+    np.testing.assert_allclose((ends[1] - ends[0]) / 2e-5, along, atol=1e-7)
 
 
 def test_value_does_not_depend_on_where_the_modes_started() -> None:
     case = Case("probit")
-    state = new_state(case.structure)
-    state.u1[:] = 2.0
-    state.u2[:] = -3.0
-    assert case.value(case.parameters, state)[0] == pytest.approx(case.value(case.parameters)[0], abs=1e-10)
+    elsewhere = case.new()
+    elsewhere.modes = np.where(np.arange(elsewhere.modes.size) % 2, 2.0, -3.0)
+    assert elsewhere(case.parameters)[0] == pytest.approx(case.value(case.parameters)[0], abs=1e-10)
 
 
 def test_unordered_cutpoints_have_no_likelihood() -> None:
@@ -128,13 +184,10 @@ def test_what_the_laplace_approximation_itself_costs() -> None:
         y = np.digitize(latent, [-1.0, 1.0])
         structure = Structure.build([group], [np.ones((group.size, 1))])
         layout = Layout.build(structure, [(1,)])
-        order = structure.order
-        model = Model(
-            *(structure.graph, LINKS["logit"], y[order].astype(np.int64), np.ascontiguousarray(x[order][:, None])),
-            *(structure.z1, structure.z2, np.eye(2), layout.factor, layout.row, layout.column),
-        )
-        parameters = np.array([-1.0, 1.0, 0.5, 1.0])
-        value = evaluate(model, new_state(structure), parameters, np.empty(4), EXACT)
+        rows = Responses.plain(y, x[:, None], 2, "logit", "flexible").ordered(structure.order)
+        objective = laplace_objective(rows, structure, layout)
+        objective.closeness = EXACT
+        value = objective(np.array([-1.0, 1.0, 0.5, 1.0]))[0]
         exact = quadrature(y, 0.5 * x, np.array([-1.0, 1.0]), group, 1.0, "logit")
         errors[ratings] = abs(value - exact) / 8
     assert 1e-4 < errors[3] < 0.05

@@ -16,7 +16,10 @@ import pytest
 from ordbridge import design, fast, papers, simulate
 from ordbridge.models.prepare import prepare
 
-pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no Rscript")
+pytestmark = [
+    pytest.mark.needs_r,
+    pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no Rscript"),
+]
 
 FORMULA = "rating ~ system + (system | participant) + (system | item)"
 CODE = """

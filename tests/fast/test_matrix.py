@@ -8,11 +8,11 @@ import subprocess
 import numpy as np
 import pytest
 
+from ordbridge.bridge import rscript
 from ordbridge.fast.matrix import contr_poly, model_matrix, rank_kept
-from ordbridge.fast.terms import expand
-from ordbridge.fast.variables import evaluate, number
-from ordbridge.formula import parse
-from ordbridge.models.columns import Column
+from ordbridge.fast.variables import evaluate
+from ordbridge.formula import expand, parse
+from ordbridge.models.columns import Column, number_text
 
 FORMULAS = [
     *("1", "0", "x", "0 + x", "x - 1", "-1 + x + 1", "x + z", "a", "a - 1", "0 + a + b", "b + a", "a:b", "a*b", "b*a"),
@@ -155,10 +155,13 @@ def test_new_rows_are_coded_with_what_was_learnt() -> None:
     np.testing.assert_allclose(part, whole[:5], rtol=1e-12)
 
 
+@pytest.mark.needs_r
 def test_numbers_are_written_as_r_writes_them() -> None:
-    assert [number(v) for v in (1e5, 123456.0, 1e-5, 0.0001, 1 / 3, -2.5, 0.0)] == [
-        *("1e+05", "123456", "1e-05", "1e-04", "0.333333333333333", "-2.5", "0")
-    ]
+    random = np.random.default_rng(1)
+    numbers = [1e5, 123456.0, 1e-5, 0.0001, 1 / 3, -2.5, 0.0, 1e15, 0.1 + 0.2]
+    numbers += (random.normal(size=50) * 10.0 ** random.integers(-8, 9, 50)).tolist()
+    code = f"cat(as.character(c({', '.join(map(repr, map(float, numbers)))})), sep = '\\n')"
+    assert [number_text(float(v)) for v in numbers] == rscript.run("-e", code).splitlines()
 
 
 def test_contr_poly_is_orthonormal() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ordbridge import cli, design, tables
 from ordbridge.errors import InputError
 from ordbridge.papers import card2020
-from ordbridge.papers.card2020 import Cell
+from ordbridge.papers.card2020 import TableCell
 from ordbridge.simulate import Simulator
 
 # item slope, item intercept, worker slope, worker intercept, residual: for a system coded -1 and +1
@@ -47,32 +47,35 @@ REFERENCE = ROOT / "../shared/reference/card2020_power.csv"
 def test_published_powers_are_those_of_the_published_file():
     rows = tables.read(REFERENCE).to_pylist()
     table = {
-        Cell(r["settings"].split()[0].lower(), r["diff"], r["ex"], r["num.workers"]): float(r["power"]) for r in rows
+        TableCell(r["settings"].split()[0].lower(), r["diff"], r["ex"], r["num.workers"]): float(r["power"])
+        for r in rows
     }
     assert card2020.published == table
 
 
 def test_the_committed_run_has_every_published_power():
     rows = tables.read(ROOT / "docs" / "reproduction" / "card2020" / "powers.csv").to_pylist()
-    assert {Cell(r["setting"], r["diff"], r["items"], r["workers"]): r["ours"] for r in rows} == card2020.published
+    assert {TableCell(r["setting"], r["diff"], r["items"], r["workers"]): r["ours"] for r in rows} == card2020.published
 
 
 def test_the_cell_before():
-    assert Cell("low", 0.05, 50, 3).before is None
-    assert Cell("low", 0.1, 50, 3).before == (500, 10)
-    assert Cell("high", 0.05, 50, 3).before == (500, 10)  # the low settings were run first
-    assert Cell("high", 0.15, 100, 10).before == (100, 3)
-    assert Cell("high", 0.0, 100, 10).before == Cell("high", 0.05, 100, 10).before
+    assert TableCell("low", 0.05, 50, 3).before is None
+    assert TableCell("low", 0.1, 50, 3).before == (500, 10)
+    assert TableCell("high", 0.05, 50, 3).before == (500, 10)  # the low settings were run first
+    assert TableCell("high", 0.15, 100, 10).before == (100, 3)
+    assert TableCell("high", 0.0, 100, 10).before == TableCell("high", 0.05, 100, 10).before
 
 
-@pytest.mark.parametrize("cell", [Cell("low", 0.05, 50, 3), Cell("high", 0.1, 50, 3)])
+@pytest.mark.needs_r
+@pytest.mark.parametrize("cell", [TableCell("low", 0.05, 50, 3), TableCell("high", 0.1, 50, 3)])
 def test_a_published_power_comes_out_to_the_last_digit(cell):
     statistic = card2020.fits(cell, tested=False)["statistic"].to_numpy()
     assert np.mean(statistic > 1.96) == card2020.published[cell]
 
 
+@pytest.mark.needs_r
 def test_pieces_are_parts_of_the_whole_and_p_values_are_two_sided():
-    cell = Cell("high", 0.05, 50, 3)
+    cell = TableCell("high", 0.05, 50, 3)
     whole, part = card2020.fits(cell, 1, 4), card2020.fits(cell, 3, 4)
     np.testing.assert_array_equal(whole["statistic"].to_numpy()[2:], part["statistic"].to_numpy())
     np.testing.assert_allclose(whole["estimate"].to_numpy() / whole["std_error"].to_numpy(), whole["statistic"])
@@ -100,6 +103,7 @@ for (i in 4:6) {
 """
 
 
+@pytest.mark.needs_r
 def test_p_values_of_refits_are_those_of_fits_of_their_own():
     """lmerTest evaluates the call of a fit again: after a refit, that must not find the first replicate's ratings.
 
@@ -109,14 +113,15 @@ def test_p_values_of_refits_are_those_of_fits_of_their_own():
     command = ["Rscript", "--vanilla", "-e", DIRECTLY, str(ROOT / "r" / "card2020.R")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     t, df, p = np.array([line.split() for line in said.splitlines()], dtype=float).T
-    ours = card2020.fits(Cell("high", 0.2, 100, 3), 4, 6)
+    ours = card2020.fits(TableCell("high", 0.2, 100, 3), 4, 6)
     np.testing.assert_allclose(ours["statistic"].to_numpy(), t, rtol=1e-3)
     np.testing.assert_allclose(ours["df"].to_numpy(), df, rtol=0.01)
     np.testing.assert_allclose(ours["p_value"].to_numpy(), p, rtol=0.02)
 
 
+@pytest.mark.needs_r
 def test_the_seed_is_the_published_one_unless_another_is_asked_for():
-    cell = Cell("high", 0.0, 50, 3)
+    cell = TableCell("high", 0.0, 50, 3)
     ours, published, other = (
         card2020.fits(cell, 1, 3, tested=False, **seed)["statistic"].to_numpy()
         for seed in ({}, {"seed": 101}, {"seed": 1})
@@ -153,7 +158,7 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
     monkeypatch.setattr(card2020, "fits", lambda *piece: calls.append(piece) or fake(*piece))
     chosen = list(card2020.cells(["high"], [0.05, 0.1], [50], [3]))
     result = card2020.reproduce(chosen, store=tmp_path / "fits")
-    assert len(calls) == 3 * 10  # two cells and one without difference, 20 replicates a piece
+    assert len(calls) == 3 * 10  # two cells and one without difference, 20 replicates per piece
     rows = result.tables["powers"].to_pylist()
     assert [(row["published"], row["ours"], row["equal"], row["two_sided"]) for row in rows] == [
         (0.235, 0.235, True, 0.05),
@@ -166,14 +171,14 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
     (next((tmp_path / "fits").glob("high-diff0.1-*-replicates021-040.parquet"))).unlink()
     calls.clear()
     card2020.reproduce(chosen, store=tmp_path / "fits")
-    assert calls == [(Cell("high", 0.1, 50, 3), 21, 40)]
+    assert calls == [(TableCell("high", 0.1, 50, 3), 21, 40)]
 
 
 def test_all_48_equal_is_said_to_hold_and_one_other_not(monkeypatch):
     monkeypatch.setattr(card2020, "fits", fake)
     assert card2020.reproduce(false_positives=False).claims["verdict"].to_pylist() == ["holds"]
-    monkeypatch.setitem(card2020.published, Cell("low", 0.1, 50, 3), 0.9)
-    monkeypatch.setattr(card2020, "fits", lambda *piece: fake(Cell("high", *piece[0][1:]), *piece[1:]))
+    monkeypatch.setitem(card2020.published, TableCell("low", 0.1, 50, 3), 0.9)
+    monkeypatch.setattr(card2020, "fits", lambda *piece: fake(TableCell("high", *piece[0][1:]), *piece[1:]))
     assert card2020.reproduce(false_positives=False).claims["verdict"].to_pylist() == ["does not hold"]
 
 

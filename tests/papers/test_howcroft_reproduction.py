@@ -97,7 +97,7 @@ def test_what_the_linear_model_tests():
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Run Figure 2 without its 500 items, two datasets a cell."""
+    """Run Figure 2 without its 500 items, two datasets per cell."""
     out = tmp_path_factory.mktemp("howcroft")
     command = ["reproduce", "howcroft2021", "--out", str(out), "--figure", "2", "--variant", "corrected", "published"]
     with pytest.MonkeyPatch.context() as patch:
@@ -106,6 +106,7 @@ def small(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_a_small_run_leaves_tables_figures_and_claims(small):
     names = {path.name for path in small.iterdir()}
     for table in ("claims", "power_corrected", "power_published", "differences_corrected", "questions", "linear_null"):
@@ -163,6 +164,7 @@ def test_bad_input():
         howcroft2021.reproduce(sims=0)
 
 
+@pytest.mark.needs_r
 def test_through_r_the_time_is_said_first(tmp_path, monkeypatch):
     monkeypatch.setattr(howcroft2021, "models", ("lm",))
     grids = howcroft2021._main(["corrected"], ["low"], both_signs=False)

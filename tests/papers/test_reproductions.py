@@ -10,9 +10,11 @@ import pytest
 
 from ordbridge import cli, tables
 from ordbridge.errors import InputError
+from ordbridge.figures.style import empty_figure
 from ordbridge.papers import amidei2019, belz2011, gladkoff2023
 from ordbridge.papers.reproduction import Claim, Part, Reproduction, claims_table
 from ordbridge.reliability import goodman_kruskal_gamma, prepare
+from ordbridge.report import write_folder
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -22,14 +24,12 @@ def verdicts(result):
 
 
 def test_a_reproduction_is_written_whole(tmp_path):
-    from ordbridge.papers.reproduction import figure
-
-    picture = figure(2, 2)
+    picture = empty_figure(2, 2)
     picture.subplots().plot([1, 2])
     parts = (Part("numbers", "Numbers", pa.table({"n": [1, 2]}), ("A < B.",)), Part("line", "A line", picture))
     claims = claims_table([Claim("one", "1", "page 1").judged("2", "does not hold", "counted")])
     result = Reproduction("Title", "Somebody (1999)", ("Done.",), claims, parts, ("Beware.",))
-    names = {path.name for path in result.write(tmp_path / "new" / "folder")}
+    names = {path.name for path in write_folder(result, tmp_path / "new" / "folder")}
     assert names == {
         "claims.csv",
         "claims.parquet",
@@ -43,14 +43,18 @@ def test_a_reproduction_is_written_whole(tmp_path):
     assert tables.read(tmp_path / "new" / "folder" / "numbers.parquet")["n"].to_pylist() == [1, 2]
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="it is a file"):
-        result.write(tmp_path / "file")
+        write_folder(result, tmp_path / "file")
 
 
 def test_gladkoff_is_ticked_or_corrected():
     result = gladkoff2023.reproduce()
     wrong = {row["claim"]: row["ours"] for row in result.claims.to_pylist() if row["verdict"] != "holds"}
-    assert wrong == {"k, normal, α = 0.5": "0.5000", "k, normal, α = 0.05": "9.6529"}
-    assert result.claims.num_rows == len(gladkoff2023.claims) == 20
+    assert wrong == {
+        "k, normal, α = 0.5": "0.5000",
+        "k, normal, α = 0.05": "9.6529",
+        "margin at 80 % over the centre": "28.3 %",
+    }
+    assert result.claims.num_rows == len(gladkoff2023.claims) == 31
     factors = result.tables["factors"]["symmetric_with_one_peak"].to_pylist()
     assert factors == pytest.approx([0.5, 1.866, 2.914, 3.936, 8.972, 18.987, 98.997], abs=5e-4)
 
@@ -75,6 +79,7 @@ def belz():
     return belz2011.reproduce(sims=4, seed=3)
 
 
+@pytest.mark.slow
 def test_belz_lays_out_both_designs(belz):
     assert belz2011.EXPERIMENTS["weather"].design().num_rows == 484
     assert belz2011.EXPERIMENTS["image"].design().num_rows == 896
@@ -83,13 +88,23 @@ def test_belz_lays_out_both_designs(belz):
 
 
 def test_belz_shows_the_papers_numbers_beside_simulated_ones(belz):
-    rows = {row["measure"]: row for row in belz.tables["measures_weather"].to_pylist()}
-    assert rows["stability"]["paper_VDS-7"] == "0.656, 0.704"
-    assert rows["significant differences"]["paper_VAS"] == "25, 26"
-    assert rows["Kendall's W"]["paper_VAS"] == "not at hand"
-    assert float(rows["stability"]["simulated_VDS-7"].split()[0]) == pytest.approx(0.7, abs=0.12)
-    assert float(rows["validity"]["simulated_VAS"].split()[0]) > 0.9
+    rows = {(row["measure"], row["experiment"]): row for row in belz.tables["measures_weather"].to_pylist()}
+    stability = rows["stability", "VDS-7(A)"]
+    assert (stability["Clarity"], stability["Readability"]) == (0.656, 0.704)
+    assert rows["F of rater", "VAS"]["Clarity"] == 6.857
+    assert rows["stability", "VAS"]["Clarity"] is None  # the paper has none
+    assert stability["simulated"] == pytest.approx(0.7, abs=0.12)
+    assert rows["Kendall's W", "VDS-7(A)"]["simulated"] == pytest.approx(0.5, abs=0.15)
+    assert rows["F of system", "VDS-7(A)"]["simulated"] == pytest.approx(23, abs=10)
     assert "simulated" in belz.warnings[0]
+    assert any(sentence.startswith("Of 36 printed numbers of the weather experiments") for sentence in belz.summary)
+    assert belz.tables["validity"]["printed"].to_pylist() == [0.870, 0.927, 0.906]
+
+
+def test_belz_says_which_printed_numbers_lie_outside():
+    rows = [{("Kendall's W", "VAS"): value} for value in (0.40, 0.45, 0.484)]
+    table = belz2011._beside_paper("weather", rows).to_pylist()
+    assert table[0]["outside"] == "Clarity"  # .485 and .480 are printed, the simulated ones end below .485
 
 
 def test_belz_scales_are_cuts_of_one_line(belz):
@@ -121,20 +136,20 @@ def long_flickr(path, sorted_within=True):
 
 
 def test_amidei_sees_that_judges_are_rank_positions(tmp_path):
-    result = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements"), draws=0)
+    result = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements"))
     assert any("sorted within items" in warning for warning in result.warnings)
-    assert any("the columns are ranks and no judges" in sentence for sentence in result.summary)
+    assert any("the columns are ranks, not judges" in sentence for sentence in result.summary)
     values = dict(zip(*(result.tables["flickr"][c].to_pylist() for c in ("coefficient", "ours")), strict=True))
     assert values["γ, ratings shuffled"] < values["γ, mean over pairs"] - 0.05
-    apart = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements2", sorted_within=False), draws=0)
-    assert not any("ranks and no judges" in sentence for sentence in apart.summary)
+    apart = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements2", sorted_within=False))
+    assert not any("ranks, not judges" in sentence for sentence in apart.summary)
 
 
 def test_shuffling_keeps_gaps_and_breaks_order():
     ratings = prepare([[1, 2, 3]] * 30 + [[1, None, 3]])
     shuffled = amidei2019.shuffled_within_items(ratings)
     assert shuffled.n_missing == 1
-    assert goodman_kruskal_gamma(shuffled, draws=0).value < 0.9
+    assert goodman_kruskal_gamma(shuffled, conf_level=None).estimate < 0.9
     np.testing.assert_array_equal(np.sort(shuffled.codes, axis=1), np.sort(ratings.codes, axis=1))
 
 
@@ -154,20 +169,23 @@ def qgstec(path):
 
 
 def test_amidei_counts_the_questions_of_each_pair_of_six_judges(tmp_path):
-    result = amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"), draws=0)
-    assert set(verdicts(result).values()) == {"holds"} and len(verdicts(result)) == 9
+    result = amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"))
+    counted = {claim: verdict for claim, verdict in verdicts(result).items() if claim.startswith("questions rated")}
+    assert set(counted.values()) == {"holds"} and len(counted) == 9
     pairs = result.tables["qgstec_pairs"].to_pylist()
     assert len(pairs) == 10 < len(list(combinations(range(6), 2)))
     for row in pairs:
         assert row["kappa_cut_off"] == amidei2019.cut_off(row["kappa"])
-        assert row["kappa"] != row["fleiss_1971"] and row["kappa_paper"] == row["gamma_paper"] == "not at hand"
+        assert row["kappa"] != row["fleiss_1971"]
+    at_hand = {(row["rater_a"], row["rater_b"]): row["kappa_paper"] for row in pairs}
+    assert at_hand["P001", "P006"] == ".08" and at_hand["P001", "P005"] == "not at hand"
 
 
 def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
     ratings = qgstec(tmp_path / "Export-Subsets.zip")
     pairs = {
         (row["rater_a"], row["rater_b"]): row
-        for row in amidei2019.reproduce(qgstec=ratings, draws=0).tables["qgstec_pairs"].to_pylist()
+        for row in amidei2019.reproduce(qgstec=ratings).tables["qgstec_pairs"].to_pylist()
     }
     cut, rounded = pairs.pop(("P001", "P002")), pairs.pop(("P001", "P004"))
     other = next(row for row in pairs.values() if amidei2019.cut_off(row["fleiss_1971"]) != row["kappa_cut_off"])
@@ -181,9 +199,9 @@ def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
         "Relevance,,,0.01,",
     ]
     printed.write_text("\n".join(lines))
-    result = amidei2019.reproduce(qgstec=ratings, printed=printed, draws=0)
+    result = amidei2019.reproduce(qgstec=ratings, printed=printed)
     rows = {row["claim"]: row for row in result.claims.to_pylist() if row["where"] == "Tables 6, 7"}
-    assert len(rows) == 5
+    assert len(rows) == 17  # eight pairs of Table 7, of which three were typed otherwise, and all judges together
     assert rows["κ, Relevance, judges 1 and 2"]["verdict"] == "holds"
     assert "no way of computing it" in rows["γ, Relevance, judges 1 and 2"]["reason"]
     assert rows["γ, Relevance, judges 1 and 4"]["verdict"] == "holds"
@@ -196,20 +214,36 @@ def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
     ("text", "sentence"),
     [
         ("criterion,kappa\n", "has no column 'rater_a'"),
-        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,1,2,high,\n", "line 2: 'high' is no coefficient"),
+        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,1,2,high,\n", "line 2: 'high' is not a coefficient"),
         ("criterion,rater_a,rater_b,kappa,gamma\nRelevanz,1,2,0.5,\n", "Relevanz, P001, P002, which are not in"),
         (
             "criterion,rater_a,rater_b,kappa,gamma\n" + 2 * "Relevance,1,2,0.5,\n",
             "line 3: .* stands there twice",
         ),
-        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,one,2,0.5,\n", "line 2: judge 'one' is no number"),
+        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,one,2,0.5,\n", "line 2: judge 'one' is not a number"),
     ],
 )
 def test_amidei_says_what_is_wrong_with_printed_tables(text, sentence, tmp_path):
     printed = tmp_path / "tables.csv"
     printed.write_text(text)
     with pytest.raises(InputError, match=sentence):
-        amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"), printed=printed, draws=0)
+        amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"), printed=printed)
+
+
+def test_the_averages_of_tables_5_and_7_follow_from_their_numbers(tmp_path):
+    result = amidei2019.reproduce(qgstec=qgstec(tmp_path / "Export-Subsets.zip"))
+    averages = [row for row in result.claims.to_pylist() if row["where"] == "Tables 5 and 7"]
+    assert len(averages) == 22
+    assert [row["claim"] for row in averages if row["verdict"] != "holds"] == []
+
+
+def test_amidei_names_the_two_slips_and_counts_decimals():
+    ours = {"kappa": 0.223, "gamma": 0.634, "fleiss_1971": 0.22}
+    gamma = amidei2019.Claim("γ, Correctness, judges 1 and 3", ".67", "Tables 6, 7")
+    assert "a slip of the paper" in amidei2019._explained(gamma, "gamma", ours)["reason"]
+    five = amidei2019.Claim("κ, Correctness, judges 1 and 6", "-.00013", "Tables 6, 7")
+    assert amidei2019._explained(five, "kappa", {"kappa": -0.000139, "fleiss_1971": 0.0})["verdict"] == "holds"
+    assert amidei2019._explained(five, "kappa", {"kappa": -0.0009, "fleiss_1971": 0.0})["verdict"] == "corrected"
 
 
 def test_amidei_needs_a_file():
@@ -219,7 +253,7 @@ def test_amidei_needs_a_file():
 
 @pytest.mark.skipif(not (DATA / "flickr8k.csv").is_file(), reason="the real ratings are not here")
 def test_the_two_published_numbers_of_flickr():
-    result = amidei2019.reproduce(flickr=DATA / "flickr8k.csv", draws=0)
+    result = amidei2019.reproduce(flickr=DATA / "flickr8k.csv")
     ours = {row["claim"]: (row["ours"], row["verdict"]) for row in result.claims.to_pylist()}
     assert ours == {
         "κ of the three Flickr-8k judges": ("0.52592", "holds"),

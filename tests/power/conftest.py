@@ -26,8 +26,8 @@ def run_stub(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     """Return power.run with workers whose engine needs no R."""
 
     def run(grid: Grid, work: Callable[..., Any] = stub.work, **options: Any) -> Run:
-        def with_stub(plan: Any, store: Any, backend: Any, progress: Any) -> None:
-            execute(plan, store, backend, progress, work)
+        def with_stub(assignment: Any, store: Any, backend: Any, progress: Any, _: Any) -> None:
+            execute(assignment, store, backend, progress, work)
 
         monkeypatch.setattr(api, "execute", with_stub)
         return api.run(grid, **{"models": ["lm", "clm"], "sims": 10, "seed": 7, **options})

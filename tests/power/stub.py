@@ -15,7 +15,7 @@ import pyarrow as pa
 from ordbridge.errors import BridgeError, FitTimeout
 from ordbridge.models.problem import Condition, Estimates, Problem
 from ordbridge.power import Run, worker
-from ordbridge.power.worker import Answer, Batch
+from ordbridge.power.worker import Batch, BatchResult
 
 
 def fit(problem: Problem) -> Estimates:
@@ -44,7 +44,7 @@ def fit(problem: Problem) -> Estimates:
     )
 
 
-def work(batch: Batch, fit=fit) -> Answer:
+def work(batch: Batch, fit=fit) -> BatchResult:
     real = worker.engine_module, worker._warm
     worker.engine_module, worker._warm = lambda engine: SimpleNamespace(fit=fit), lambda *_: None
     try:
@@ -53,19 +53,19 @@ def work(batch: Batch, fit=fit) -> Answer:
         worker.engine_module, worker._warm = real
 
 
-def slow(batch: Batch) -> Answer:
+def slow(batch: Batch) -> BatchResult:
     time.sleep(0.02 * len(batch.fits))
     return work(batch)
 
 
-def stalls(batch: Batch) -> Answer:
+def stalls(batch: Batch) -> BatchResult:
     """Answer at once to the first two batches, which hold one replicate each, and then no longer."""
     if any(f.replicate > 1 for f in batch.fits):
         time.sleep(1.5)
     return work(batch)
 
 
-def poisoned(batch: Batch) -> Answer:
+def poisoned(batch: Batch) -> BatchResult:
     """Die of a segmentation fault at replicate 3 of lm, every time; note every attempt."""
     for f in batch.fits:
         if f.replicate == 3 and f.model.name == "lm":
@@ -75,11 +75,11 @@ def poisoned(batch: Batch) -> Answer:
     return work(batch)
 
 
-def hopeless(batch: Batch) -> Answer:
+def hopeless(batch: Batch) -> BatchResult:
     os._exit(1)
 
 
-def dies_once(batch: Batch) -> Answer:
+def dies_once(batch: Batch) -> BatchResult:
     """Be killed at replicate 3, but only the first time."""
     mark = Path(os.environ["STUB_ATTEMPTS"])
     if any(f.replicate == 3 for f in batch.fits) and not mark.exists():
@@ -96,15 +96,15 @@ def wrong(problem: Problem) -> Estimates:
     raise ZeroDivisionError("division by zero")
 
 
-def times_out(batch: Batch) -> Answer:
+def times_out(batch: Batch) -> BatchResult:
     return work(batch, late)
 
 
-def goes_wrong(batch: Batch) -> Answer:
+def goes_wrong(batch: Batch) -> BatchResult:
     return work(batch, wrong)
 
 
-def no_r(batch: Batch) -> Answer:
+def no_r(batch: Batch) -> BatchResult:
     raise BridgeError("there is no R on this machine")
 
 
@@ -112,3 +112,53 @@ def same(a: Run, b: Run) -> bool:
     """Tell whether two runs have the same fits; how long they took is another matter."""
     left, right = (run.fits.drop_columns(["seconds"]) for run in (a, b))
     return bool(pa.Table.equals(left, right))
+
+
+def _is_the_fourth(batch: Batch) -> bool:
+    return any(f.replicate == 3 and f.model.name == "lm" for f in batch.fits)
+
+
+def _without_memory(batch: Batch, until: int) -> BatchResult:
+    """Have no memory for lm at replicate 3, so many times."""
+    attempts = Path(os.environ["STUB_ATTEMPTS"])
+
+    def fit_or_not(problem: Problem) -> Estimates:
+        mine = batch.fits[len(asked)]
+        asked.append(mine)
+        before = len(attempts.read_text()) if attempts.exists() else 0
+        if mine.replicate == 3 and mine.model.name == "lm" and before < until:
+            attempts.write_text("x" * (before + 1))
+            raise MemoryError
+        return fit(problem)
+
+    asked: list = []
+    return work(batch, fit_or_not)
+
+
+def without_memory(batch: Batch) -> BatchResult:
+    return _without_memory(batch, 99)
+
+
+def without_memory_once(batch: Batch) -> BatchResult:
+    return _without_memory(batch, 1)
+
+
+def killed(batch: Batch) -> BatchResult:
+    """Be killed from outside at replicate 3 of lm, every time."""
+    if _is_the_fourth(batch):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(batch)
+
+
+def stopped_once(batch: Batch) -> BatchResult:
+    mark = Path(os.environ["STUB_ATTEMPTS"])
+    if _is_the_fourth(batch) and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return work(batch)
+
+
+def hangs(batch: Batch) -> BatchResult:
+    if _is_the_fourth(batch):
+        time.sleep(600)
+    return work(batch)

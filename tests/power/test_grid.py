@@ -4,7 +4,7 @@ import pytest
 
 from ordbridge.design import counterbalanced
 from ordbridge.errors import InputError
-from ordbridge.power import Grid
+from ordbridge.power import Grid, run
 from ordbridge.simulate import Truth
 
 TRUTH = Truth(effects=(0.3,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.2), item_sd=(0.5, 0.3))
@@ -79,7 +79,7 @@ def test_round_trip():
         ({"preset": "howcroft2021", "variance": "huge"}, "there is no setting 'huge'"),
         ({"preset": "howcroft2021", "itmes": 50}, "no axis 'itmes'"),
         ({"preset": "howcroft2021", "effect": []}, "'effect' is empty"),
-        ({"preset": "howcroft2021", "effect": ["big"]}, "which is no number"),
+        ({"preset": "howcroft2021", "effect": ["big"]}, "which is not a number"),
         ({"preset": "howcroft2021", "effect": [0, 0.0]}, "a cell twice"),
         ({"truth": TRUTH}, "needs design="),
         ({"truth": TRUTH, "design": "random"}, "there is no design 'random'"),
@@ -92,3 +92,23 @@ def test_round_trip():
 def test_refusals(arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         Grid(**arguments)
+
+
+def test_models_of_unequal_spread():
+    """Scale effects are fitted natively; what an engine or a test does not know is refused before the first fit."""
+    grid = Grid(truth=TRUTH.shift(residual_spread=2.0), design={"kind": "crossed"}, items=20, ratings_per_text=6)
+    scaled = {"kind": "clm", "formula": "rating ~ system", "scale": "~ system"}
+    result = run(grid, {"plain": {"kind": "clm"}, "scaled": scaled}, sims=4, seed=1, engine="fast")
+    assert result.manifest["models"]["scaled"]["scale"] == "~ system"
+    assert "scale" not in result.manifest["models"]["plain"]  # stores of earlier versions can be continued
+    rows = result.fits.to_pylist()
+    assert {row["status"] for row in rows} == {"ok"}
+    pairs = {(row["replicate"], row["model"]): row["loglik"] for row in rows}
+    assert all(pairs[k, "scaled"] > pairs[k, "plain"] for k in range(4))
+    mixed = {"clmm": {"scale": "~ system"}}
+    with pytest.raises(InputError, match="R's clmm has no scale effects; use engine='fast'"):
+        run(grid, mixed, sims=1)
+    with pytest.raises(InputError, match="R's clmm has no scale effects"):
+        run(grid, mixed, sims=1, engine="fast", audit=0.5)
+    with pytest.raises(InputError, match="a system moves every threshold on its own, and there is no coefficient"):
+        run(grid, {"clm": {"nominal": "~ system"}}, sims=1, engine="fast")

@@ -29,6 +29,7 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # twenty-one programs have to start, which a busy machine is slow at
 def test_killed_twenty_times_and_resumed(grid, run_stub, tmp_path):
     """kill -9 of the whole program at any moment, from its first steps to the middle of its work."""

@@ -16,6 +16,7 @@ def run():
     return ob.power.run(grid, models=["lm", "clm"], sims=12, seed=5, jobs=2)
 
 
+@pytest.mark.needs_r
 def test_fits_are_those_of_the_models_on_simulated_ratings():
     """All four models through R: the same numbers as the public functions give on the same dataset."""
     grid = Grid(preset="howcroft2021", variance="representative", items=20, ratings_per_text=3, effect=0.62)
@@ -40,6 +41,7 @@ def test_fits_are_those_of_the_models_on_simulated_ratings():
     assert "lmerTest" in str(run.manifest["environments"])
 
 
+@pytest.mark.needs_r
 def test_a_slow_fit_in_r_is_stopped_and_the_run_goes_on():
     """A maximal clmm of the published size takes R a quarter of a minute; the same R then fits the rest as ever."""
     grid = Grid(preset="howcroft2021", variance="low", items=50, ratings_per_text=3, effect=0.31)
@@ -53,6 +55,7 @@ def test_a_slow_fit_in_r_is_stopped_and_the_run_goes_on():
     assert [{k: v for k, v in r.items() if k != "seconds"} for r in rows if r["model"] != "clmm"] == patient
 
 
+@pytest.mark.needs_r
 def test_workers_start_after_r_has_started_here():
     """R's library path must not reach them: they would load the wrong libpython and die."""
     from ordbridge.power.backends import discard_workers
@@ -63,6 +66,7 @@ def test_workers_start_after_r_has_started_here():
     assert ob.power.run(grid, ["lm"], sims=2).fits["status"].to_pylist() == ["ok", "ok"]
 
 
+@pytest.mark.needs_r
 def test_power_table(run):
     table = run.power()
     fits = run.fits.to_pandas()
@@ -71,12 +75,14 @@ def test_power_table(run):
         assert row["power"] == pytest.approx((p < 0.05).mean())
         assert row["measure"] == ("type-I error" if row["effect"] == 0 else "power")
         assert (row["n"], row["n_ok"], row["n_failed"], row["note"]) == (12, 12, 0, None)
-    assert table.schema.metadata == {b"engine": b"ordinal", b"alpha": b"0.05", b"seed": b"5", b"audit": b"none"}
+    told = {"engine": "r", "alpha": "0.05", "seed": "5", "audit": "none", "calibration": "none"}
+    assert table.schema.metadata == {name.encode(): value.encode() for name, value in told.items()}
     assert sum(run.power(alpha=0.5)["power"].to_pylist()) > sum(table["power"].to_pylist())
     with pytest.raises(InputError, match="alpha=5"):
         run.power(alpha=5)
 
 
+@pytest.mark.needs_r
 def test_compare(run):
     wide = run.fits.to_pandas().pivot(index=["cell", "replicate"], columns="model", values="p_value") < 0.05
     for row in run.compare("clm", "lm").to_pylist():
@@ -89,6 +95,7 @@ def test_compare(run):
         run.compare("lm", "lm")
 
 
+@pytest.mark.needs_r
 def test_bias_is_against_what_each_model_estimates(run):
     rows = run.bias().to_pylist()
     for row in rows:
@@ -102,6 +109,7 @@ def test_bias_is_against_what_each_model_estimates(run):
     assert all(truth < -0.05 for truth in at_zero)  # latent 0 is no difference of 0 in mean ratings
 
 
+@pytest.mark.needs_r
 def test_failures_of_a_clean_run(run):
     assert run.failures().to_pylist() == []
     assert run.failures().column_names[:5] == ["model", "engine", "status", "message", "n"]
@@ -117,7 +125,7 @@ def test_audit_of_known_rows():
     ]
     names = ["cell", "replicate", "model", "p_value", "loglik", "engine", "message"]
     fast = [(c, i, m, p, ll, "fast", None) for c, i, m, p, _, ll, _ in rows]
-    r = [(c, i, m, p, ll, "ordinal", "failed to converge") for c, i, m, _, p, _, ll in rows]
+    r = [(c, i, m, p, ll, "r", "failed to converge") for c, i, m, _, p, _, ll in rows]
     alone = [("a", 9, "clmm", 0.3, -5.0, "fast", None)]  # not in the audit's sample
     table = pa.table(dict(zip(names, map(list, zip(*fast, *alone, *r, strict=True)), strict=True)))
     found = audit(table, ["lm", "clmm"], 0.05)
@@ -134,6 +142,7 @@ def test_audit_of_known_rows():
     assert "no dataset" in str(audit(table.slice(0, 2), ["lm"], 0.05))
 
 
+@pytest.mark.needs_r
 def test_a_fast_run_with_its_audit(tmp_path):
     """The native engine, and half of the datasets through R as well."""
     grid = Grid(preset="howcroft2021", variance="representative", items=20, ratings_per_text=3, effect=[0, 0.62])
@@ -142,10 +151,10 @@ def test_a_fast_run_with_its_audit(tmp_path):
     run = ob.power.run(grid, **options)
     alone, power = run.fits, run.power()
     assert power.schema.metadata[b"audit"] == b"none"
-    assert "not audited" in ob.plots.power_curves(run).texts[-1].get_text()
+    assert "not audited" in ob.figures.power_curves(run).texts[-1].get_text()
     run = ob.power.run(grid, **options, audit=0.5)
     fits = run.fits.to_pandas()
-    r = fits[fits.engine == "ordinal"]
+    r = fits[fits.engine == "r"]
     assert 0 < len(r) < 48 and len(r) % 4 == 0
     assert fits[fits.engine == "fast"].reset_index(drop=True).equals(alone.to_pandas())
     assert run.power().equals(power)
@@ -155,7 +164,7 @@ def test_a_fast_run_with_its_audit(tmp_path):
     assert found.summary["decisions_differ"].to_pylist() == [0] * 4
     metadata = run.power().schema.metadata
     assert metadata[b"engine"] == b"fast" and b"0.5 of the datasets" in metadata[b"audit"]
-    assert "compared with R" in ob.plots.power_curves(run).texts[-1].get_text()
+    assert "compared with R" in ob.figures.power_curves(run).texts[-1].get_text()
     with_r = ob.power.run(grid, models=models, sims=6, seed=3)
     assert ob.power.load(tmp_path / "run").audit().summary.equals(found.summary)
     p = with_r.fits["p_value"].to_numpy()
@@ -163,14 +172,15 @@ def test_a_fast_run_with_its_audit(tmp_path):
 
 
 def test_audited_datasets_are_a_share_fixed_by_the_seed():
+    from ordbridge.power.assignment import Assignment
     from ordbridge.power.models import resolve
-    from ordbridge.power.runner import Plan
 
-    cells = Grid(preset="howcroft2021", variance="low", items=50, ratings_per_text=3, effect=[0, 0.31]).cells
+    grid = Grid(preset="howcroft2021", variance="low", items=50, ratings_per_text=3, effect=[0, 0.31])
+    models = resolve(["lm"], grid.cells)
 
     def audited(share: float, seed: int = 1) -> np.ndarray:
-        plan = Plan(cells, resolve(["lm"], cells), 1000, seed, "fast", share)
-        return np.array([plan.audited(cell, i) for cell in cells for i in range(1000)])
+        assignment = Assignment(grid, models, 1000, seed, "fast", audit=share)
+        return np.array([assignment.audited(cell, i) for cell in grid.cells for i in range(1000)])
 
     two, ten = audited(0.02), audited(0.1)
     assert 20 <= two.sum() <= 60 and 150 <= ten.sum() <= 250
@@ -179,8 +189,9 @@ def test_audited_datasets_are_a_share_fixed_by_the_seed():
     assert audited(1.0).all() and not audited(0.0).any()
 
 
+@pytest.mark.needs_r
 def test_power_curves(run, tmp_path):
-    figure = ob.plots.power_curves(run)
+    figure = ob.figures.power_curves(run)
     assert [panel.get_title() for panel in figure.axes[:2]] == ["# Ratings / Text: 3", "# Ratings / Text: 10"]
     names = [text.get_text() for panel in figure.axes for text in panel.texts]
     assert names == ["Low Variance", "High Variance"]  # the paper's order, not the grid's
@@ -193,7 +204,7 @@ def test_power_curves(run, tmp_path):
             powers[row["model"]].append(row["power"])
     drawn = [list(line.get_ydata()) for line in lines if line.get_color() == "#000000"]
     assert drawn == [powers["lm"], powers["clm"]]
-    assert "engine ordinal" in figure.texts[-1].get_text()
+    assert "engine r" in figure.texts[-1].get_text()
     for ending in ("png", "svg", "pdf"):
         figure.savefig(tmp_path / f"curves.{ending}")
         assert (tmp_path / f"curves.{ending}").stat().st_size > 5000

@@ -8,12 +8,13 @@ from stub import same
 
 from ordbridge.errors import BridgeError, InputError
 from ordbridge.power import Grid, Progress, load
-from ordbridge.power.batches import Queue
+from ordbridge.power.fit_table import FITS
 from ordbridge.power.models import resolve
-from ordbridge.power.store import FITS
-from ordbridge.power.worker import Fit
+from ordbridge.power.queue import Queue
+from ordbridge.power.worker import FitTask
 
 
+@pytest.mark.slow
 def test_every_fit_leaves_a_row(grid, run_stub, tmp_path):
     run = run_stub(grid, store=tmp_path / "run")
     assert run.fits.schema.equals(FITS)
@@ -33,6 +34,7 @@ def test_all_models_see_the_same_dataset(grid, run_stub):
     assert set(difference) <= {-120.0, -180.0}
 
 
+@pytest.mark.slow
 def test_one_or_two_jobs_and_resumed_ten_times(grid, run_stub, tmp_path):
     one = run_stub(grid, jobs=1)
     two = run_stub(grid, jobs=2)
@@ -50,7 +52,8 @@ def test_more_cells_and_replicates_change_nothing(grid, run_stub):
     assert len(large) == 8 * 8 * 2
 
 
-def test_a_poisoned_fit_is_tried_once_more_and_recorded(grid, run_stub, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_a_poisoned_fit_is_tried_twice_alone_and_recorded(grid, run_stub, tmp_path, monkeypatch):
     monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "attempts"))
     _fresh_workers()
     few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=[0.62])
@@ -60,19 +63,21 @@ def test_a_poisoned_fit_is_tried_once_more_and_recorded(grid, run_stub, tmp_path
     assert [(row["replicate"], row["model"]) for row in crashed] == [(3, "lm")]
     assert "SIGSEGV" in crashed[0]["message"] and crashed[0]["p_value"] is None
     assert len(rows) == 20
-    assert len((tmp_path / "attempts").read_text().splitlines()) == 2  # in its batch, and once more alone
+    assert len((tmp_path / "attempts").read_text().splitlines()) == 3  # in its batch, and twice alone
     kept = [row | {"seconds": 0} for row in rows if row not in crashed]
     calm = [row | {"seconds": 0} for row in run_stub(few).fits.to_pylist()]
     assert kept == [row for row in calm if (row["replicate"], row["model"]) != (3, "lm")]
     assert run.failures()["n"].to_pylist() == [1]
 
 
+@pytest.mark.slow
 def test_workers_that_never_live_stop_the_run(grid, run_stub, tmp_path):
-    with pytest.raises(BridgeError, match="die one after the other"):
+    with pytest.raises(BridgeError, match="die or fail one after the other"):
         run_stub(grid, stub.hopeless, store=tmp_path / "run")
     assert set(load(tmp_path / "run").fits["status"].to_pylist()) == {"crashed"}
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(grid, run_stub, tmp_path, monkeypatch):
     monkeypatch.setenv("STUB_ATTEMPTS", str(tmp_path / "mark"))
     _fresh_workers()
@@ -98,6 +103,7 @@ def test_a_missing_r_stops_the_run(grid, run_stub):
         run_stub(grid, stub.no_r)
 
 
+@pytest.mark.slow
 def test_progress(grid, run_stub, tmp_path):
     told: list[Progress] = []
     run_stub(grid, stub.slow, sims=20, store=tmp_path / "run", progress=told.append)
@@ -117,7 +123,7 @@ def test_a_second_run_on_the_store_does_nothing_new(grid, run_stub, tmp_path):
 
 def test_big_cells_first_in_batches_that_grow_and_shrink(grid):
     models = resolve(["lm"], grid.cells)
-    todo = {cell: (1000, iter([(Fit(i, models[0], "ordinal"),) for i in range(1000)])) for cell in grid.cells}
+    todo = {cell: (1000, iter([(FitTask(i, models[0], "r"),) for i in range(1000)])) for cell in grid.cells}
     queue = Queue(todo, models, seed=1, timeout=None, jobs=2)
     sizes, rows = [], []
     while batch := queue.next():
@@ -142,9 +148,9 @@ def test_big_cells_first_in_batches_that_grow_and_shrink(grid):
         ({"jobs": 0}, "jobs=0"),
         ({"engine": "julia"}, "engine='julia'"),
         ({"backend": "spark"}, "backend='spark'"),
-        ({"scheduler": "tcp://x"}, "scheduler belongs"),
-        ({"models": []}, "no list of models"),
-        ({"models": "lm"}, "no list of models"),
+        ({"scheduler": "tcp://x"}, "scheduler= belongs"),
+        ({"models": []}, "is not a list of models"),
+        ({"models": "lm"}, "is not a list of models"),
         ({"models": ["glm"]}, "there is no model 'glm'"),
         ({"models": {"lm": {"formla": "x"}}}, "no option 'formla'"),
         ({"models": {"lm": "rating ~ sytem"}}, "there is no column 'sytem'"),
@@ -163,7 +169,19 @@ def test_models_by_name_formula_and_option(grid):
     assert [m.name for m in models] == ["clmm", "simple"]
     assert models[0].formula == "rating ~ system + (system | participant) + (system | item)"
     assert (models[0].link, models[1].link, models[0].term) == ("probit", "logit", "system")
-    assert not models[0].REML
+
+
+def test_lmer_is_fitted_as_users_fit_it_and_the_paper_as_published(grid):
+    """``ob.lmer`` has REML; the published code of Howcroft & Rieser has REML = FALSE, and their preset keeps it."""
+    from ordbridge.papers import howcroft2021
+    from ordbridge.simulate import Truth
+
+    own = Grid(truth=Truth(effects=0.3, thresholds=(-1, 1)), design="crossed", items=6, ratings_per_text=4)
+    assert [resolve(["lmer"], g.cells, None, g.preset)[0].REML for g in (own, grid)] == [True, False]
+    assert Grid.from_dict(grid.to_dict()).preset == "howcroft2021"
+    assert resolve({"lmer": {"REML": True}}, grid.cells, None, grid.preset)[0].REML
+    for name, one in {**howcroft2021._main(("corrected",), ("low",), False), **howcroft2021._questions()}.items():
+        assert not resolve(howcroft2021.models, one.cells, None, one.preset)[2].REML, name
 
 
 def test_three_systems_need_a_term():
@@ -186,6 +204,7 @@ def _fresh_workers() -> None:
     discard_workers()
 
 
+@pytest.mark.slow
 def test_a_run_leaves_joblib_usable(grid, run_stub):
     """Power runs and a user's own parallel code take turns in one program."""
     from math import sqrt

@@ -13,7 +13,8 @@ import stub
 from stub import same
 
 from ordbridge.errors import InputError
-from ordbridge.power import Grid, load, store
+from ordbridge.power import Grid, load, parts, store
+from ordbridge.power.fit_table import FITS, FitRow, table_of
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def _parts(folder):
     return sorted((folder / "fits").iterdir())
 
 
+@pytest.mark.slow
 def test_manifest_says_what_was_asked_and_with_what(grid, run_stub, folder):
     run_stub(grid, store=folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -83,10 +85,13 @@ def test_a_damaged_part_is_set_aside_and_its_fits_run_again(grid, run_stub, fold
     with pytest.warns(UserWarning, match=f"{part.name} is not read: it is damaged"):
         left = load(folder).fits.num_rows
     assert left < whole.fits.num_rows
+    assert part.exists() and not (folder / "set-aside").exists(), "a reader never writes"
+    with pytest.warns(UserWarning, match="it is damaged, .* and was moved to"):
+        assert same(run_stub(grid, sims=4, store=folder), whole)
     assert (folder / "set-aside" / part.name).exists() and not part.exists()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert same(run_stub(grid, sims=4, store=folder), whole)
+        assert same(load(folder), whole)
 
 
 def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
@@ -100,7 +105,7 @@ def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
     table = pq.read_table(part)
     renamed = table.rename_columns(["zelle", *table.column_names[1:]]).replace_schema_metadata(table.schema.metadata)
     pq.write_table(renamed, part)
-    part.rename(part.with_name(f"0-{store._checksum(part)}.parquet"))
+    part.rename(part.with_name(f"0-{parts.checksum(part)}.parquet"))
     with pytest.warns(UserWarning, match="it has other columns"):
         assert load(folder).fits.num_rows < 2 * 4 * 2
 
@@ -201,3 +206,89 @@ def test_without_a_store_the_run_lives_as_long_as_its_object(grid, run_stub):
     del run
     gc.collect()
     assert not path.exists()
+
+
+def test_a_row_has_the_columns_of_the_table_in_their_order():
+    assert list(FitRow._fields) == FITS.names
+    failed = FitRow("all", 0, "lm", "fast", "systemB", p_value=float("nan"), status="error", message="no p-value")
+    (row,) = table_of([failed]).to_pylist()
+    assert row["p_value"] is None and row["estimate"] is None  # what is not there is null, NaN too
+    assert (row["status"], row["message"], row["seconds"]) == ("error", "no p-value", None)
+
+
+def _state(folder):
+    return sorted((str(path), path.lstat().st_mtime_ns) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(("identity", "sentence"), [(True, "not those it was written with"), (False, "another run")])
+def test_an_edited_manifest_is_refused_and_moves_nothing(grid, run_stub, folder, identity, sentence):
+    """A reader once moved every part aside because the seed in the manifest had been edited."""
+    run = run_stub(grid, sims=2, store=folder)
+    manifest = folder / "manifest.json"
+    good = manifest.read_text()
+    values = json.loads(good)
+    if not identity:
+        del values["identity"]  # as version 0.1 wrote it
+    manifest.write_text(json.dumps(values | {"seed": 8}))
+    before = _state(folder)
+    with pytest.raises(InputError, match=sentence):
+        load(folder).power()
+    with pytest.raises(InputError, match=sentence):
+        run_stub(grid, sims=2, seed=8, store=folder)
+    assert [entry for entry in _state(folder) if "lock" not in entry[0]] == [e for e in before if "lock" not in e[0]]
+    manifest.write_text(good)
+    assert load(folder).fits.equals(run.fits)
+
+
+def test_a_grid_that_differs_from_its_cells_is_refused(grid, run_stub, folder):
+    run_stub(grid, sims=2, store=folder)
+    values = json.loads((folder / "manifest.json").read_text())
+    values["grid"]["axes"]["items"] = [20]
+    (folder / "manifest.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match="its grid and its cells differ"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", ["lock", "lock-holder"])
+def test_a_link_in_the_place_of_the_lock_is_not_followed(grid, run_stub, folder, tmp_path, name):
+    run_stub(grid, sims=1, store=folder)
+    (tmp_path / "thesis.tex").write_text("precious")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(tmp_path / "thesis.tex")
+    with pytest.raises(InputError, match=f"{name} is not a file of a power run"):
+        run_stub(grid, sims=2, store=folder)
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_a_store_in_the_home_folder(grid, run_stub, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    run_stub(grid, sims=1, store="~/runs/x")
+    assert (tmp_path / "home" / "runs" / "x" / "manifest.json").exists() and not (tmp_path / "~").exists()
+    assert load("~/runs/x").fits.num_rows == 8
+
+
+def test_all_files_of_a_store_can_be_read_by_the_same_people(grid, run_stub, folder):
+    before = os.umask(0o022)
+    try:
+        run_stub(grid, sims=1, store=folder)
+    finally:
+        os.umask(before)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
+
+
+def test_what_is_renamed_is_synced_with_its_folder(grid, run_stub, folder, monkeypatch):
+    """Without it, a power cut may take away a part that was there."""
+    import stat
+
+    real, synced = os.fsync, []
+
+    def fsync(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    run_stub(grid, sims=1, store=folder)
+    assert {str(folder), str(folder / "fits")} <= set(synced)

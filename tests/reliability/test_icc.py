@@ -14,9 +14,9 @@ def test_shrout_and_fleiss_1979():
     published = {"1,1": 0.17, "2,1": 0.29, "3,1": 0.71, "1,k": 0.44, "2,k": 0.62, "3,k": 0.91}
     for form, value in published.items():
         record = rel.icc(JUDGES, form=form)
-        assert record.value == pytest.approx(value, abs=5e-3)
+        assert record.estimate == pytest.approx(value, abs=5e-3)
         assert record.name == f"ICC({form})"
-        assert record.low <= record.value <= record.high
+        assert record.conf_low <= record.estimate <= record.conf_high
 
 
 def test_mean_squares_of_an_independent_anova():
@@ -29,18 +29,20 @@ def test_mean_squares_of_an_independent_anova():
     long = pd.DataFrame(ratings).stack().reset_index(name="y").set_axis(["item", "rater", "y"], axis=1)
     table = sm.stats.anova_lm(ols("y ~ C(item) + C(rater)", long).fit())
     b, j, e = (table["sum_sq"] / table["df"]).to_numpy()
-    assert rel.icc(ratings, form="2,1", draws=0).value == pytest.approx((b - e) / (b + 4 * e + 5 * (j - e) / 30))
-    assert rel.icc(ratings, form="3,1", draws=0).value == pytest.approx((b - e) / (b + 4 * e))
+    assert rel.icc(ratings, form="2,1", conf_level=None).estimate == pytest.approx(
+        (b - e) / (b + 4 * e + 5 * (j - e) / 30)
+    )
+    assert rel.icc(ratings, form="3,1", conf_level=None).estimate == pytest.approx((b - e) / (b + 4 * e))
 
 
 def test_cronbach_by_its_definition():
     ratings = np.array(JUDGES, dtype=float)
     by_hand = 4 / 3 * (1 - ratings.var(axis=0, ddof=1).sum() / ratings.sum(axis=1).var(ddof=1))
-    assert rel.cronbach_alpha(JUDGES, draws=0).value == pytest.approx(by_hand, abs=1e-12)
+    assert rel.cronbach_alpha(JUDGES, conf_level=None).estimate == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_incomplete_items_are_left_out_and_said():
-    record = rel.icc([*JUDGES, [1, None, 2, 3]], draws=0)
+    record = rel.icc([*JUDGES, [1, None, 2, 3]], conf_level=None)
     assert record.n_items == 6
     assert "1 of 7 items" in record.note
 

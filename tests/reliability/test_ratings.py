@@ -52,7 +52,11 @@ def test_scale_adds_unused_categories():
             {"rater": "judge"},
             "there is no column 'judge' for the rater; the table has: item, participant, rating",
         ),
-        ({**LONG, "item": ["b", "b", "b", "c"]}, {}, "rater 'x' has 2 ratings of item 'b'"),
+        (
+            {**LONG, "item": ["b", "b", "b", "c"], "criterion": ["x", "y", "x", "x"]},
+            {},
+            "rater 'x' has several ratings of item 'b', and there is a column 'criterion'",
+        ),
         ({**LONG, "item": ["b", None, "b", "c"]}, {}, "column 'item' is empty in row 2"),
         ({**LONG, "rating": [None] * 4}, {}, "there are no ratings"),
         (LONG, {"scale": (1, 4)}, r"rating 5 \(item 'c', rater 'y'\) is outside the scale 1, 4"),
@@ -61,8 +65,8 @@ def test_scale_adds_unused_categories():
         (LONG, {"scale": (3,)}, "lowest and highest"),
         ({**LONG, "rating": [1.0, 2.0, float("inf"), 1.0]}, {}, "infinite"),
         ([[1, "a"], [2, "b"]], {}, "mixes words and numbers"),
-        ([[1, 2], [3]], {}, "one row an item"),
-        ([1, 2, 3], {}, "one row an item"),
+        ([[1, 2], [3]], {}, "one row per item"),
+        ([1, 2, 3], {}, "one row per item"),
     ],
 )
 def test_what_cannot_be_used_says_why(table, options, sentence):

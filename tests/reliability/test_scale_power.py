@@ -31,6 +31,7 @@ def test_the_truths_own_scale_comes_back() -> None:
     assert on_scale(TRUTH, "ordinal:5").thresholds == pytest.approx(TRUTH.thresholds)
 
 
+@pytest.mark.needs_r
 def test_two_categories_detect_less(design: object, tmp_path: Path) -> None:
     scales = ob.reliability.scales
     arguments = {"scales": ["ordinal:2", "ordinal:7", "vas"], "models": ["lm", "clm"], "sims": 150, "seed": 3}

@@ -1,6 +1,5 @@
 """Comparison of scales against R, statsmodels and scipy, on simulated and Latin-square designs."""
 
-import shutil
 import subprocess
 
 import numpy as np
@@ -17,7 +16,7 @@ from ordbridge.reliability import scales
 def crossed(seed=1, n_systems=5, n_items=8, n_raters=6, effect=0.6):
     rng = np.random.default_rng(seed)
     cells = [(f"S{s}", f"I{i}", f"R{r}") for s in range(n_systems) for i in range(n_items) for r in range(n_raters)]
-    table = pd.DataFrame(cells, columns=["system", "item", "rater"])
+    table = pd.DataFrame(cells, columns=["system", "item", "participant"])
     table["quality"] = effect * table["system"].str[1:].astype(int) + rng.normal(size=len(table))
     table["kind"] = np.where(table["item"].str[1:].astype(int) % 2, "long", "short")
     return table
@@ -32,8 +31,8 @@ def two_scales(**options):
 
 def test_reliability_is_kendalls_w_over_texts():
     seven, slider = two_scales()
-    rows = scales.compare(seven, slider, draws=50).reliability.to_pylist()
-    wide = slider.pivot(index=["system", "item"], columns="rater", values="rating").to_numpy()
+    rows = scales.compare(seven, slider, conf_level=0.95).reliability.to_pylist()
+    wide = slider.pivot(index=["system", "item"], columns="participant", values="rating").to_numpy()
     friedman = stats.friedmanchisquare(*wide)
     assert rows[1]["over"] == "texts"
     assert (rows[1]["n_ranked"], rows[1]["n_raters"]) == (40, 6)
@@ -44,29 +43,29 @@ def test_reliability_is_kendalls_w_over_texts():
 
 def test_in_a_latin_square_w_is_over_the_systems():
     table = crossed(n_systems=5, n_items=5, n_raters=5)
-    numbers = table[["system", "item", "rater"]].map(lambda label: int(label[1:]))
-    square = table[(numbers["system"] + numbers["item"] + numbers["rater"]) % 5 == 0].assign(
+    numbers = table[["system", "item", "participant"]].map(lambda label: int(label[1:]))
+    square = table[(numbers["system"] + numbers["item"] + numbers["participant"]) % 5 == 0].assign(
         rating=lambda t: t["quality"]
     )
-    row = scales.compare(square, square, names=("x", "y"), draws=0).reliability.to_pylist()[0]
-    means = square.pivot_table(index="system", columns="rater", values="rating").to_numpy()
+    row = scales.compare(square, square, names=("x", "y"), conf_level=None).reliability.to_pylist()[0]
+    means = square.pivot_table(index="system", columns="participant", values="rating").to_numpy()
     assert row["over"] == "systems"
     assert row["kendall_w"] == pytest.approx(stats.friedmanchisquare(*means).statistic / (5 * 4))
 
 
 def test_w_is_over_the_systems_when_most_texts_were_not_rated_by_all():
     _, slider = two_scales()
-    numbers = slider[["item", "rater"]].map(lambda label: int(label[1:]))
-    few_complete = slider[(numbers["item"] < 3) | (numbers["rater"] != 0)]
-    many_complete = slider[(numbers["item"] < 5) | (numbers["rater"] != 0)]
-    result = scales.compare(few_complete, many_complete, draws=0).reliability.to_pylist()
+    numbers = slider[["item", "participant"]].map(lambda label: int(label[1:]))
+    few_complete = slider[(numbers["item"] < 3) | (numbers["participant"] != 0)]
+    many_complete = slider[(numbers["item"] < 5) | (numbers["participant"] != 0)]
+    result = scales.compare(few_complete, many_complete, conf_level=None).reliability.to_pylist()
     assert [row["over"] for row in result] == ["systems", "texts"]
     assert result[1]["n_ranked"] == 25
 
 
 def test_interchangeability_is_the_correlation_of_system_means():
     seven, slider = two_scales()
-    rows = scales.compare(seven, slider, draws=0).interchangeability.to_pylist()
+    rows = scales.compare(seven, slider, conf_level=None).interchangeability.to_pylist()
     means = [table.groupby("system")["rating"].mean() for table in (seven, slider)]
     assert rows[0]["estimate"] == pytest.approx(stats.pearsonr(*means).statistic)
     assert rows[0]["p_value"] == pytest.approx(stats.pearsonr(*means).pvalue)
@@ -76,7 +75,7 @@ def test_interchangeability_is_the_correlation_of_system_means():
 
 def test_tukey_against_statsmodels_and_the_count():
     seven, slider = two_scales(effect=0.25)
-    result = scales.compare(seven, slider, draws=0)
+    result = scales.compare(seven, slider, conf_level=None)
     reference = pairwise_tukeyhsd(slider["rating"], slider["system"])
     ours = [row for row in result.differences.to_pylist() if row["scale"] == "b"]
     assert [row["p_value"] for row in ours] == pytest.approx(reference.pvalues, abs=1e-5)
@@ -88,20 +87,19 @@ def test_tukey_against_statsmodels_and_the_count():
 
 def test_f_ratios_of_factors():
     seven, slider = two_scales()
-    rows = scales.compare(seven, slider, text_type="kind", draws=0).factors.to_pylist()
+    rows = scales.compare(seven, slider, text_type="kind", conf_level=None).factors.to_pylist()
     assert [(row["scale"], row["factor"]) for row in rows] == [
         (scale, factor) for scale in "ab" for factor in ("system", "rater", "text type")
     ]
-    for row, column in zip(rows[3:], ("system", "rater", "kind"), strict=True):
+    for row, column in zip(rows[3:], ("system", "participant", "kind"), strict=True):
         groups = [part["rating"] for _, part in slider.groupby(column)]
         assert row["F"] == pytest.approx(stats.f_oneway(*groups).statistic)
         assert row["df1"] == len(groups) - 1
         assert row["df2"] == 240 - len(groups)
 
 
+@pytest.mark.needs_r
 def test_anova_tukey_and_holm_against_r():
-    if shutil.which("Rscript") is None:
-        pytest.skip("Rscript is not installed")
     _, slider = two_scales(effect=0.25, n_items=4, n_raters=3)
     code = f"""
     y <- c({",".join(map(repr, slider["rating"].tolist()))})
@@ -112,8 +110,8 @@ def test_anova_tukey_and_holm_against_r():
     """
     printed = subprocess.run(["Rscript", "--vanilla", "-e", code], capture_output=True, text=True, check=True).stdout
     f, *p_values = map(float, printed.split())
-    tukey = scales.compare(slider, slider, names=("x", "y"), draws=0)
-    holm = scales.compare(slider, slider, names=("x", "y"), posthoc="holm", draws=0)
+    tukey = scales.compare(slider, slider, names=("x", "y"), conf_level=None)
+    holm = scales.compare(slider, slider, names=("x", "y"), posthoc="holm", conf_level=None)
     assert tukey.sensitivity["F"][0].as_py() == pytest.approx(f, rel=1e-10)
     assert tukey.differences["p_value"].to_pylist()[:10] == pytest.approx(
         p_values[:10], abs=1e-6
@@ -123,7 +121,7 @@ def test_anova_tukey_and_holm_against_r():
 
 def test_no_difference_is_counted_without_a_significant_anova():
     _, slider = two_scales(effect=0.0, seed=3)
-    row = scales.compare(slider, slider, names=("x", "y"), draws=0).sensitivity.to_pylist()[0]
+    row = scales.compare(slider, slider, names=("x", "y"), conf_level=None).sensitivity.to_pylist()[0]
     assert row["p_value"] > 0.05
     assert row["significant"] == 0
     assert "not significant" in row["note"]
@@ -131,7 +129,7 @@ def test_no_difference_is_counted_without_a_significant_anova():
 
 def test_layout_of_the_paper():
     seven, slider = two_scales()
-    layout = scales.compare(seven, slider, text_type="kind", names=("VDS-7", "VAS"), draws=0).as_in_paper()
+    layout = scales.compare(seven, slider, text_type="kind", names=("VDS-7", "VAS"), conf_level=None).as_in_paper()
     assert [table.column_names[0] for table in layout.values()] == ["scale", "scales", "scale", "scale"]
     *_, factors = layout.values()
     assert factors.column_names == ["scale", "system", "rater", "text type"]
@@ -145,7 +143,7 @@ def test_stability_is_pearson_of_ratings_given_twice():
     run2 = run1.assign(rating=run1["rating"] + np.random.default_rng(3).normal(scale=4, size=len(run1))).iloc[5:]
     expected = stats.pearsonr(run1["rating"].iloc[5:], run2["rating"])
     result = scales.stability(run1.sample(frac=1, random_state=1), run2)
-    assert result.value == pytest.approx(expected.statistic)
+    assert result.estimate == pytest.approx(expected.statistic)
     assert result.p_value == pytest.approx(expected.pvalue, rel=1e-6)
     assert result.n_pairs == 235
     assert isinstance(result, rel.Coefficient)
@@ -158,7 +156,7 @@ def test_validity_takes_a_mapping_or_a_table():
     expected = stats.pearsonr(means, list(outside.values())[:5])
     for measure in (outside, pd.DataFrame({"system": list(outside), "value": list(outside.values())})):
         result = scales.validity(slider, measure)
-        assert result.value == pytest.approx(expected.statistic)
+        assert result.estimate == pytest.approx(expected.statistic)
         assert result.p_value == pytest.approx(expected.pvalue)
         assert result.n_systems == 5
         assert result.stars == "**"
@@ -175,7 +173,7 @@ def test_validity_takes_a_mapping_or_a_table():
         (lambda a, b: scales.compare(a, b.assign(rating="good")), "must be numbers"),
         (lambda a, b: scales.compare(a, b.assign(rating=np.nan)), "missing or infinite"),
         (lambda a, b: scales.compare(a, b.assign(rating=3.0)), "all ratings within each system are equal"),
-        (lambda a, b: scales.compare(a[a["rater"] == "R0"], b), "the rater needs at least two levels"),
+        (lambda a, b: scales.compare(a[a["participant"] == "R0"], b), "the rater needs at least two levels"),
         (lambda a, b: scales.compare(a.assign(item=None), b), "column 'item' of scale 'a' has empty cells"),
         (
             lambda a, b: scales.validity(a, {"S0": 1, "S1": 2}),
@@ -183,9 +181,86 @@ def test_validity_takes_a_mapping_or_a_table():
         ),
         (lambda a, b: scales.validity(a, dict.fromkeys(["S0", "S1", "S2"], 1)), "do not differ"),
         (lambda a, b: scales.validity(a.assign(rating=2), {"S0": 1, "S1": 2, "S2": 3}), "do not differ"),
-        (lambda a, b: scales.stability(a, b.assign(rater="X" + b["rater"])), "no common raters"),
+        (lambda a, b: scales.stability(a, b.assign(participant="X" + b["participant"])), "no common raters"),
     ],
 )
 def test_what_cannot_be_compared_says_why(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call(*two_scales())
+
+
+def test_spearman_of_few_systems_has_an_exact_p_value():
+    """Of the 24 orders of four systems two correlate perfectly, in one direction or the other."""
+    four = two_scales(n_systems=4, effect=1.0)
+    rho = scales.compare(*four, conf_level=None).interchangeability.to_pylist()[1]
+    assert (rho["estimate"], rho["stars"]) == (pytest.approx(1), "")
+    assert rho["p_value"] == pytest.approx(2 / 24)
+
+
+def test_undefined_w_and_lacking_systems_are_said_and_the_rest_goes_on():
+    square = crossed(n_items=10, n_raters=6)
+    numbers = square[["system", "item", "participant"]].apply(lambda column: column.str[1:].astype(int))
+    square = square[(numbers["system"] + numbers["item"] + numbers["participant"]) % 5 == 0]
+    lacking = square[~((square["system"] == "S4") & (square["participant"] == "R0"))].assign(
+        rating=lambda t: t["quality"]
+    )
+    fine = square.assign(rating=square["quality"])
+    result = scales.compare({"one": lacking, "two": fine}, conf_level=None)
+    assert result.reliability["n_ranked"].to_pylist() == [4, 5]
+    assert any("not all raters rated S4" in note for note in result.notes)
+    without = scales.compare({"one": lacking[lacking["system"] != "S1"], "two": fine}, conf_level=None)
+    assert any("S1 are not on both scales" in note for note in without.notes)
+    assert without.interchangeability["n_systems"].to_pylist() == [4, 4]
+    one_left = fine[(fine["participant"] != "R0") | (fine["system"] == "S4")]
+    undefined = scales.compare({"one": one_left, "two": fine}, conf_level=None)
+    assert undefined.reliability["kendall_w"][0].as_py() is None
+    assert any("needs at least two items" in note for note in undefined.notes)
+    assert undefined.as_in_paper()["Reliability (Kendall's W)"]["W"][0].as_py() == "–"
+    assert undefined.sensitivity.num_rows == 2
+
+
+def test_adjusted_f_is_that_of_an_additive_model():
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    _, slider = two_scales()
+    unbalanced = slider.drop(
+        slider.sample(60, random_state=1, weights=slider["quality"] - slider["quality"].min()).index
+    )
+    rows = scales.compare(unbalanced, slider, text_type="kind", conf_level=None).factors.to_pylist()
+    expected = anova_lm(ols("rating ~ system + participant + kind", unbalanced).fit(), typ=2)
+    for row, name in zip(rows[:3], ("system", "participant", "kind"), strict=True):
+        assert not row["balanced"]
+        assert row["F_adjusted"] == pytest.approx(expected.loc[name, "F"], rel=1e-9)
+        assert row["p_adjusted"] == pytest.approx(expected.loc[name, "PR(>F)"], rel=1e-6)
+    assert [row["balanced"] for row in rows[3:]] == [True] * 3
+    expected = anova_lm(ols("rating ~ system + participant + kind", slider).fit(), typ=2)
+    assert [row["F_adjusted"] for row in rows[3:]] == pytest.approx(expected["F"].to_list()[:3], rel=1e-9)
+
+
+def test_more_than_two_experiments_criteria_stability_and_validity_at_once():
+    seven, slider = two_scales()
+    rng = np.random.default_rng(3)
+    other = slider.assign(rating=slider["rating"] + rng.normal(scale=5, size=len(slider)))
+    tables = {"VDS-7": seven, "VAS(A)": slider, "VAS(B)": other}
+    both = {
+        name: pd.concat([t.assign(criterion="clarity"), t.assign(criterion="readability", rating=9 - t["rating"])])
+        for name, t in tables.items()
+    }
+    outside = {f"S{i}": i / 10 for i in range(5)}
+    result = scales.compare(both, criterion="criterion", again={"VAS(A)": both["VAS(B)"]}, outside=outside)
+    assert result.interchangeability.num_rows == 2 * 3 * 2
+    assert result.stability["criterion"].to_pylist() == ["clarity", "readability"]
+    assert result.stability["estimate"][0].as_py() == pytest.approx(
+        stats.pearsonr(slider["rating"], other["rating"])[0]
+    )
+    assert [round(r) for r in result.validity["estimate"].to_pylist()] == [1, 1, 1, -1, -1, -1]
+    layout = result.as_in_paper()
+    assert layout["Reliability (Kendall's W)"].num_rows == 6
+    assert "Stability (Pearson's r of single ratings in two runs)" in layout
+
+
+def test_a_column_of_the_old_name_is_found_with_a_warning():
+    seven, slider = (t.rename(columns={"participant": "rater"}) for t in two_scales())
+    with pytest.warns(DeprecationWarning, match="'rater' is now 'participant'"):
+        scales.compare(seven, slider, conf_level=None)

@@ -74,7 +74,9 @@ def _version(text: str) -> tuple[int, ...]:
 def _start_row() -> dict[str, str]:
     """Start R through rpy2 in a process of its own, which is the only proof that the two fit together."""
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=False, env=environment)
+    # -P: what lies in the folder where doctor is called is not to be imported
+    command = [sys.executable, "-P", "-c", START]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode == 0:
         return _row("R through rpy2", "starts", True, "")
     last = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"

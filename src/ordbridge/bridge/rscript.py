@@ -24,5 +24,5 @@ def run(*arguments: str | Path) -> str:
     """Run ``Rscript --vanilla`` and return what it prints; what it complains of becomes a BridgeError."""
     done = subprocess.run([find(), "--vanilla", *map(str, arguments)], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BridgeError(f"Rscript failed: {done.stderr.strip() or 'without a word'}")
+        raise BridgeError(f"Rscript failed: {done.stderr.strip() or 'without a message'}")
     return done.stdout

@@ -8,13 +8,14 @@ import signal
 import socket
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordbridge.bridge import remedies
 from ordbridge.errors import BridgeError, InputError
+from ordbridge.leftovers import private_folder
 
 __all__ = ["Answer", "call", "require"]
 
@@ -25,7 +26,7 @@ _session: _Session | None = None
 
 
 class Answer(NamedTuple):
-    """What came back from R: a status (``ok``, ``error`` or ``timeout``), the value, and all that R had to say."""
+    """What came back from R: a status (``ok``, ``error`` or ``timeout``), the value, and everything that R reported."""
 
     status: str
     value: Any
@@ -44,12 +45,12 @@ def call(function: str, arguments: Mapping[str, Any], timeout: float | None = No
     arguments
         Its arguments: numbers, text, arrays, and nested lists and mappings of them.
     timeout
-        Seconds after which R gives up; R lives on.
+        Seconds after which R gives up; it can still be used.
 
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C was pressed; R has stopped the call and lives on.
+        Ctrl-C was pressed; R has stopped the call and can still be used.
     ordbridge.InputError
         The R function refused its input with a sentence for the user.
     """
@@ -81,7 +82,8 @@ def _get_session() -> _Session:
     global _session
     with _starting:
         if _session is None:
-            _session = _Session()
+            with _uninterrupted() as shelter:
+                _session = _Session(shelter)
         elif _session.process != os.getpid():
             raise BridgeError(
                 "R was started before this process was forked and cannot be shared; start workers with loky or spawn"
@@ -95,7 +97,7 @@ def r_folder() -> Path:
     for folder in (package / "r", package.parents[1] / "r"):
         if (folder / "conditions.R").is_file():
             return folder
-    raise BridgeError(f"the R functions of ordbridge are not beside {package}; install ordbridge again")
+    raise BridgeError(f"the R functions of ordbridge are missing next to {package}; install ordbridge again")
 
 
 def choose_rpy2_mode() -> None:
@@ -110,11 +112,12 @@ def _sheltered_environment() -> Iterator[None]:
 
     On its way to R, rpy2 runs an Rscript that would read profile and environment files, and it sets R's
     LD_LIBRARY_PATH, with which another Python may load the wrong libpython. This process does not need that path: its
-    loader read it at the start.
+    loader read it at the start. What R and rpy2 write to temporary files goes into a folder that is removed even if
+    this process is killed.
     """
     files = ("R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER")
-    before = {name: os.environ.get(name) for name in (*files, "LD_LIBRARY_PATH")}
-    os.environ.update(dict.fromkeys(files, os.devnull))
+    before = {name: os.environ.get(name) for name in (*files, "LD_LIBRARY_PATH", "TMPDIR")}
+    os.environ.update({**dict.fromkeys(files, os.devnull), "TMPDIR": str(private_folder())})
     try:
         yield
     finally:
@@ -125,10 +128,34 @@ def _sheltered_environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[Callable[[], object]]:
+    """Let Ctrl-C wait until R has started: half-way, R or rpy2 would swallow it, or be left half started.
+
+    Yields what is to be called whenever somebody else has changed the handling of signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    pressed = threading.Event()
+
+    def wait() -> object:
+        return signal.signal(signal.SIGINT, lambda *_: pressed.set())
+
+    handler = wait()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # for the programs that rpy2 runs
+    try:
+        yield wait
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
+    if pressed.is_set():
+        raise KeyboardInterrupt
+
+
 class _Session:
-    def __init__(self) -> None:
+    def __init__(self, shelter_from_signals: Callable[[], object]) -> None:
         choose_rpy2_mode()
-        handler = signal.getsignal(signal.SIGINT)
         try:
             with warnings.catch_warnings(), _sheltered_environment():
                 warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
@@ -141,12 +168,11 @@ class _Session:
                 options: Any = ("rpy2", "--vanilla", "--quiet", "--no-save")
                 embedded.set_initoptions(options)
                 ri.initr()
+                shelter_from_signals()  # rpy2 has set a handler
         except BridgeError:
             raise
         except Exception as error:
             raise BridgeError(remedies.explain(error)) from None
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)  # rpy2 replaces it
         self.process = os.getpid()
         self.lock = openrlib.rlock
         self.loaded: set[str] = set()
@@ -219,7 +245,9 @@ class _InterruptRelay:
 
     def _watch(self) -> None:
         while numbers := self._receiver.recv(64):
-            if signal.SIGINT in numbers:
+            if {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} & set(
+                numbers
+            ):  # the latter two only where Python listens
                 with self._guard:
                     if self._active:
                         self._rlib.R_interrupts_pending = 1

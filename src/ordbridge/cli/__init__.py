@@ -1,20 +1,24 @@
-"""The command line: one module a command, and the only place that prints."""
+"""The command line: one module per command, and the only place that prints."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 
 from ordbridge import __version__
-from ordbridge.cli import talk
-from ordbridge.errors import BridgeError, FitError, InputError
+from ordbridge.cli import talk, wording
+from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 
 __all__ = ["main"]
 
 COMMANDS = (
+    "read",
+    "check",
+    "compare",
     "fit",
     "doctor",
     "validate",
@@ -23,6 +27,7 @@ COMMANDS = (
     "power",
     "plan",
     "reliability",
+    "judges",
     "interval",
     "scales",
     "settings",
@@ -31,9 +36,20 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 if all went well, 2 on bad input, 1 on other failures, 130 on Ctrl-C."""
+    """Run one command; return 0 if all went well, 2 on bad input, 1 on other failures, 130 on Ctrl-C, 143 if ended."""
+    try:
+        with talk.ended_politely():
+            args = _read(arguments)
+            return _run(args)
+    except KeyboardInterrupt as error:  # before there was a command
+        talk.tell("ordbridge: stopped")
+        return error.code if isinstance(error, talk.Ended) else 130
+
+
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="ordbridge", description="Which system is better, can the raters be trusted, how many do you need?"
+        prog="ordbridge",
+        description="Human evaluations: which system is better, can the raters be trusted, how many do you need?",
     )
     parser.add_argument("--version", action="version", version=f"ordbridge {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -41,17 +57,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if find_spec(f"ordbridge.cli.{command}"):
             import_module(f"ordbridge.cli.{command}").add(subparsers)
     args = parser.parse_args(arguments)
+    args.parser = wording.chosen_parser(parser, args)
+    return args
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
-        with talk.compiling(args):
-            return int(args.run(args))
+        return int(args.run(args))
     except InputError as error:
-        return _complain(args.command, error, 2)
-    except (BridgeError, FitError) as error:
-        return _complain(args.command, error, 1)
+        return _complain(args, error, 2)
+    except (BridgeError, ClusterError, FitError) as error:
+        return _complain(args, error, 1)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _complain(args, error.strerror or error, 1)
+    except talk.Ended as error:
+        return _complain(args, "stopped", error.code)
     except KeyboardInterrupt:
-        return _complain(args.command, "stopped", 130)
+        return _complain(args, "stopped", 130)
 
 
-def _complain(command: str, error: object, code: int) -> int:
-    print(f"ordbridge {command}: {error}", file=sys.stderr)
+def _complain(args: argparse.Namespace, error: object, code: int) -> int:
+    talk.tell(f"ordbridge {args.command}: {wording.as_typed(str(error), args)}")
     return code

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
 from ordbridge.cli import show
+from ordbridge.cli.defaults import defaults_of
 
 __all__ = ["add"]
 
 
 def add(subparsers: Any) -> None:
-    """Add the command with one sub-command a kind of design."""
+    """Add the command with one sub-command per kind of design."""
+    from ordbridge import design
+
     parser = subparsers.add_parser("design", help="who rates what: write an assignment sheet and check its balance")
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
 
-    counterbalanced = _kind(kinds, "counterbalanced", "nobody sees an item twice, everyone all systems equally often")
-    _numbers(counterbalanced, items=None, ratings_per_text=None, systems=2, texts_per_participant=25, seed=0)
+    counterbalanced = _kind(
+        kinds, "counterbalanced", "nobody sees an item twice, everyone sees all systems equally often"
+    )
+    _numbers(counterbalanced, design.counterbalanced)
     latin = _kind(kinds, "latin-square", "repeated Latin squares: every rater sees each item, under one system")
-    _numbers(latin, systems=None, items=None, raters=None, repeats=1, seed=0)
+    _numbers(latin, design.latin_square)
     crossed = _kind(kinds, "crossed", "everyone rates every item under every system")
-    _numbers(crossed, items=None, raters=None, systems=2, seed=0)
+    _numbers(crossed, design.crossed)
     howcroft2021 = _kind(kinds, "howcroft2021", "the tables of Howcroft & Rieser's published simulation")
-    _numbers(howcroft2021, items=None, ratings=None)
+    _numbers(howcroft2021, design.howcroft2021)
     from_ratings = _kind(kinds, "from-ratings", "the design of a study that was really run")
     from_ratings.add_argument("table", metavar="FILE", help="ratings, .csv or .parquet")
-    for role in ("participant", "item", "system"):
-        from_ratings.add_argument(f"--{role}", default=role, metavar="COLUMN", help=f"default: {role}")
+    for role, column in defaults_of(design.from_ratings).items():
+        from_ratings.add_argument(f"--{role}", default=column, metavar="COLUMN", help="default: %(default)s")
 
 
 def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:
@@ -39,13 +45,15 @@ def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _numbers(parser: argparse.ArgumentParser, **defaults: int | None) -> None:
-    for name, default in defaults.items():
+def _numbers(parser: argparse.ArgumentParser, build: Callable[..., pa.Table]) -> None:
+    """Add an option per argument of a function that takes whole numbers."""
+    usual = defaults_of(build)
+    for name in inspect.signature(build).parameters:
         option = f"--{name.replace('_', '-')}"
-        if default is None:
-            parser.add_argument(option, type=int, required=True, metavar="N")
+        if name in usual:
+            parser.add_argument(option, type=int, default=usual[name], metavar="N", help="default: %(default)s")
         else:
-            parser.add_argument(option, type=int, default=default, metavar="N", help=f"default: {default}")
+            parser.add_argument(option, type=int, required=True, metavar="N")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.tables import write
 
     build: Callable[..., pa.Table] = getattr(design, args.kind.replace("-", "_"))
-    options = {name: value for name, value in vars(args).items() if name not in {"command", "kind", "out", "run"}}
+    options = {
+        name: value for name, value in vars(args).items() if name not in {"command", "kind", "out", "parser", "run"}
+    }
     table = build(**options)
     show.table(design.check(table), title=_size(table))
     if note := (table.schema.metadata or {}).get(b"note"):

@@ -4,28 +4,62 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import models, paper, show
+from ordbridge.cli import models, outputs, reading, show, talk
+from ordbridge.cli.defaults import defaults_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ordbridge.models.fit import Fit
 
 __all__ = ["add"]
+
+CRITERIA = {"criterion", "criteria", "dimension", "aspect"}  # names of columns in which several criteria may stand
+ALL = "all"
+SYSTEMS = {"system", "systems", "model", "method", "condition"}  # names of columns whose numbers are names
+FEW_VALUES = 12
 
 
 def add(subparsers: Any) -> None:
     """Add the command."""
+    from ordbridge.models.api import clmm
+    from ordbridge.models.fit import Fit
+
     parser = subparsers.add_parser("fit", help="fit clm, clmm, lm or lmer to a file of ratings")
-    parser.add_argument("file", help="CSV or Parquet")
+    parser.add_argument("file", help="ratings, CSV or Parquet")
     parser.add_argument("--model", choices=models.MODELS, required=True)
     parser.add_argument("--formula", required=True, help='such as "rating ~ system + (system | item)"')
     models.add_options(parser)
-    parser.add_argument("--engine", choices=("ordinal", "fast"), default="ordinal", help="ordinal: R (default)")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the fit after so many seconds")
-    parser.add_argument("--conf-level", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    parser.add_argument("--contrasts", metavar="FACTOR", help="also all pairwise differences (Holm)")
-    parser.add_argument("--out", metavar="FILE", help="write the table of coefficients to .parquet or .csv")
-    paper.add_options(parser)
+    parser.add_argument("--start", choices=("fast",), help="clmm: R's optimiser starts at the native optimum")
+    models.add_engine(parser, defaults_of(clmm)["engine"])
+    parser.add_argument(
+        "--criterion",
+        metavar="NAME",
+        help="use the ratings of this criterion; COLUMN=NAME if its column has another name",
+    )
+    parser.add_argument("--numeric", metavar="COLUMN", help="this predictor is a quantity, although it has few values")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the fit after this many seconds")
+    parser.add_argument("--conf-level", type=float, help="confidence level of the intervals; default: %(default)s")
+    parser.add_argument(
+        "--contrasts", metavar="FACTOR", help="also show all pairwise differences of this factor (Holm)"
+    )
+    parser.add_argument(
+        "--assumptions",
+        action="store_true",
+        help="clm, clmm: also test whether thresholds move alike and spread is equal",
+    )
+    models.add_tests(parser)
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the coefficients to .parquet or .csv, and contrasts beside it"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the coefficients: .png, .pdf or .svg")
+    outputs.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(**defaults_of(clmm, "engine"), **defaults_of(Fit.tidy, "conf_level"))
+    parser.set_defaults(**defaults_of(Fit.test, "draws", "seed", "jobs", "store"), run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,28 +67,132 @@ def run(args: argparse.Namespace) -> int:
     import warnings
 
     from ordbridge.models import api
-    from ordbridge.tables import write
+    from ordbridge.report import FitWithContrasts
 
+    data = _data(args)
+    reading.warn(args, args.file, rating=args.formula.partition("~")[0].strip(" `") or None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the summary shows them all
         fit = getattr(api, args.model)(
-            args.formula, args.file, **models.options(args), engine=args.engine, timeout=args.timeout
+            args.formula, data, **models.options(args), engine=args.engine, timeout=args.timeout
         )
+        contrasts = fit.contrasts(args.contrasts, conf_level=args.conf_level) if args.contrasts else None
+        tests = _tests(fit, args)
+        checked = fit.assumptions() if args.assumptions else None
+    notes = [note for table in (contrasts, tests) if table is not None for note in _notes(table)]
     tidy = fit.tidy(args.conf_level)
-    contrasts = fit.contrasts(args.contrasts, conf_level=args.conf_level) if args.contrasts else None
-    if args.out:
-        write(tidy, args.out)
-    written = paper.keep(fit, args)
+    result = fit if contrasts is None else FitWithContrasts(fit, args.contrasts, contrasts)
+    written = [*_keep(fit, tidy, contrasts, args), *outputs.keep(result, args)]
     if args.json:
         tables = {"glance": fit.glance(), "tidy": tidy, "varcorr": fit.varcorr(), "conditions": fit.conditions}
         if contrasts is not None:
             tables["contrasts"] = contrasts
-        show.line(json.dumps({name: table.to_pylist() for name, table in tables.items()}, indent=2, allow_nan=False))
+        if tests is not None:
+            tables["tests"] = tests
+        if checked is not None:
+            tables |= {"nominal_test": checked.nominal_test, "scale_test": checked.scale_test}
+            tables |= {"thresholds": checked.thresholds, "spread": checked.spread}
+            notes += checked.sentences
+        printed = {name: table.to_pylist() for name, table in tables.items()} | {"notes": notes}
+        show.line(json.dumps(printed, indent=2, allow_nan=False))
         return 0
     show.line(fit.summary())
     show.table(tidy, title=f"{args.conf_level:.0%} intervals")
     if contrasts is not None:
         show.table(contrasts, title=f"Pairwise differences of {args.contrasts} (Holm)")
-    for path in [*([args.out] if args.out else []), *written]:
+    if tests is not None:
+        show.table(tests, title=f"Tests by method {args.test!r}")
+    if checked is not None:
+        show.table(checked.nominal_test, title="Nominal effects: does the term move each threshold on its own?")
+        show.table(checked.scale_test, title="Scale effects: are residuals unequally wide?")
+        show.line(str(checked))
+    for note in notes:
+        show.line(note)
+    for path in written:
         show.line(f"written: {path}")
     return 0
+
+
+def _data(args: argparse.Namespace) -> pa.Table:
+    """Read the file, take one criterion if there are several, and ask where the formula may not mean what it says."""
+    import pyarrow.compute as pc
+
+    from ordbridge.errors import InputError
+    from ordbridge.formula import parse
+    from ordbridge.tables import to_arrow
+
+    table = to_arrow(args.file)
+    used = set(parse(args.formula, table.column_names).columns)
+    column, _, name = (args.criterion or "").rpartition("=")
+    column = column or next((c for c in table.column_names if c.lower() in CRITERIA), "")
+    if column and (column not in table.column_names):
+        raise InputError(f"there is no column {column!r}; the table has: {', '.join(table.column_names)}")
+    values = [str(v) for v in pc.unique(table[column]).drop_null().to_pylist()] if column else []
+    if name and name != ALL:
+        if name not in values:
+            raise InputError(f"there is no criterion {name!r}; the file has {', '.join(values) or 'none'}")
+        table = table.filter(pc.equal(pc.cast(table[column], "string"), name))
+    elif len(values) > 1 and not name and column not in used:
+        raise InputError(
+            f"the column {column!r} has {len(values)} criteria ({', '.join(values[:6])}), which the formula would "
+            f"pool; choose one by --criterion {values[0]}, or pool them by --criterion {ALL}"
+        )
+    _ask_about_codes(table, args)
+    return table
+
+
+def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
+    """Ask whether numbers that stand for systems are names: a model would draw a line through them."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    from ordbridge.errors import InputError
+    from ordbridge.formula import Name, expand, parse
+
+    for variable in expand(parse(args.formula, table.column_names).fixed).variables:
+        if not isinstance(variable, Name) or variable.name.lower() not in SYSTEMS or variable.name == args.numeric:
+            continue
+        kind = table[variable.name].type
+        values = pc.unique(table[variable.name]).drop_null()
+        if (types.is_integer(kind) or types.is_floating(kind)) and 2 < len(values) <= FEW_VALUES:
+            shown = ", ".join(f"{value:g}" for value in sorted(values.to_pylist()))
+            raise InputError(
+                f"are the values of {variable.name!r} ({shown}) names? As numbers they are a line from the lowest to "
+                f"the highest; write factor({variable.name}), or --numeric {variable.name} if they are a quantity"
+            )
+
+
+def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.Namespace) -> list[Path]:
+    """Write tables and picture."""
+    from ordbridge import figures
+    from ordbridge.checks import file_to_write
+    from ordbridge.tables import write
+
+    written = []
+    if args.out:
+        out = Path(args.out)
+        written.append(write(tidy, out))
+        if contrasts is not None:
+            written.append(write(contrasts, out.with_name(f"{out.stem}-contrasts{out.suffix}")))
+    if args.plot:
+        figures.forest(fit, thresholds=False).savefig(file_to_write(args.plot))
+        written.append(Path(args.plot))
+    return written
+
+
+def _tests(fit: Fit, args: argparse.Namespace) -> pa.Table | None:
+    """Test the terms that were asked for, or all."""
+    import pyarrow as pa
+
+    if not args.test:
+        return None
+    with talk.progress(quiet=args.quiet or args.test not in ("bootstrap", "bartlett")) as progress:
+        options = {"draws": args.draws, "seed": args.seed, "jobs": args.jobs, "store": args.store}
+        tables = [fit.test(term, args.test, **options, progress=progress) for term in args.term or [None]]
+    notes = dict.fromkeys(note for table in tables for note in _notes(table))
+    return pa.concat_tables(tables, promote_options="none").replace_schema_metadata({"notes": "\n".join(notes)})
+
+
+def _notes(table: pa.Table) -> list[str]:
+    said: bytes = table.schema.metadata[b"notes"]
+    return said.decode().splitlines()

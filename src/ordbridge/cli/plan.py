@@ -5,78 +5,169 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import paper, show, talk
+from ordbridge.cli import models, outputs, reading, show, talk, wording
+from ordbridge.cli.defaults import defaults_of
 from ordbridge.errors import InputError
+from ordbridge.models.kinds import KINDS
 
 if TYPE_CHECKING:
-    from ordbridge.power import Planned
+    from ordbridge.planning import Plan
 
 __all__ = ["add"]
 
 STORE = "runs/plans"
+USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "datasets", "most",
+         "draws", "goal", "on")  # fmt: skip
 
 
 def add(subparsers: Any) -> None:
     """Add the command."""
+    from ordbridge.planning import plan
+
+    usual = defaults_of(plan, *USUAL)
     parser = subparsers.add_parser("plan", help="find the smallest or cheapest study that reaches a power")
     parser.add_argument("pilot", nargs="?", metavar="FILE", help="ratings of a pilot, CSV or Parquet")
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings of a paper, instead of a pilot")
-    parser.add_argument("--variance", metavar="NAME", help="of the preset: low, representative, high, …")
+    parser.add_argument("--variance", metavar="NAME", help="setting of the preset: low, representative, high, …")
     parser.add_argument("--truth", metavar="FILE", help="a truth in a TOML file, instead of a pilot or preset")
-    parser.add_argument("--effect", nargs="+", metavar="X", help="latent, one a system after the first; or: smallest")
-    parser.add_argument("--target", type=float, default=0.8, metavar="POWER", help="default: 0.8")
-    parser.add_argument("--alpha", type=float, default=0.05, help="level of significance; default: 0.05")
-    parser.add_argument("--model", choices=["lm", "clm", "lmer", "clmm"], default="clmm", help="default: clmm")
+    parser.add_argument(
+        "--effect", nargs="+", metavar="X", help="latent, one for each system after the first; or: smallest"
+    )
+    parser.add_argument(
+        "--effect-points", nargs="+", type=float, metavar="X", help="the effect in rating points instead"
+    )
+    parser.add_argument(
+        "--superiority",
+        nargs="+",
+        type=float,
+        metavar="P",
+        help="the effect as the probability that a text is rated above one of the first system instead",
+    )
+    parser.add_argument("--systems", type=int, metavar="N", help="how many systems the study has")
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="what the systems are called, the first one first")
+    parser.add_argument("--target", type=float, metavar="POWER", help="power to reach; default: %(default)s")
+    parser.add_argument(
+        "--reliability",
+        type=float,
+        metavar="R",
+        help="reliability of the systems' means to reach, instead of a power; needs a pilot",
+    )
+    parser.add_argument("--alpha", type=float, help="level of significance; default: %(default)s")
+    parser.add_argument("--model", choices=list(KINDS), help="default: %(default)s")
     parser.add_argument("--formula", help='default: "rating ~ system + (system | participant) + (system | item)"')
     parser.add_argument(
-        "--test", nargs="+", metavar="WHAT", help="with more than two systems: two names, or `any`, or `pairs` (Holm)"
+        "--test",
+        nargs="+",
+        metavar="WHAT",
+        help="with more than two systems: two names, or `any`, or `pairs` (Holm), or `reference NAME` (Holm)",
     )
-    parser.add_argument("--items", nargs="+", type=int, metavar="N", help="default: 25 50 … 500")
+    models.add_goal(parser)
     parser.add_argument(
-        "--ratings", nargs="+", type=int, metavar="N", help="ratings a text; default: 2 3 5 10. One N each: its power"
+        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 15 … 500"
+    )
+    parser.add_argument(
+        "--ratings",
+        nargs="+",
+        type=int,
+        metavar="N",
+        dest="ratings_per_text",
+        help="ratings per text; default: 2 3 5 10. With one N for items and one here: the power of that design",
     )
     parser.add_argument("--design", metavar="FILE", help="a fixed design, CSV or Parquet, instead of items and ratings")
-    parser.add_argument("--texts-per-participant", type=int, default=25, metavar="N", help="default: 25")
-    parser.add_argument("--cost-rating", type=float, metavar="PRICE", help="of one rating")
-    parser.add_argument("--cost-participant", type=float, metavar="PRICE", help="of one participant")
-    parser.add_argument("--engine", choices=["fast", "ordinal"], default="fast", help="ordinal is R; default: fast")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    parser.add_argument("--budget", type=int, default=1200, metavar="N", help="datasets in all; default: 1200")
-    parser.add_argument("--most", type=int, default=400, metavar="N", help="datasets of one design; default: 400")
-    parser.add_argument("--draws", type=int, default=20, metavar="N", help="from a pilot's uncertainty; default: 20")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="worker processes; default: one a core")
+    parser.add_argument(
+        "--texts-per-participant", type=int, metavar="N", help="texts that each one rates; default: %(default)s"
+    )
+    parser.add_argument("--cost-rating", type=float, metavar="PRICE", help="price of one rating")
+    parser.add_argument("--cost-participant", type=float, metavar="PRICE", help="price of one participant")
+    parser.add_argument("--fee", type=float, metavar="SHARE", help="of the platform, as a share of all payments: 0.25")
+    parser.add_argument("--currency", metavar="SIGN", help="what prices are in: £")
+    parser.add_argument("--spend", type=float, metavar="MONEY", help="how much there is: the best that it buys")
+    parser.add_argument("--loss", type=float, metavar="SHARE", help="of participants whose ratings will be lost: 0.1")
+    parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
+    models.add_engine(parser, usual["engine"])
+    parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
+    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: %(default)s")
+    parser.add_argument("--budget", help=argparse.SUPPRESS)
+    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: %(default)s")
+    parser.add_argument(
+        "--null",
+        type=int,
+        metavar="N",
+        help="most datasets without a difference of a design, for critical value and type-I error; default: 1000",
+    )
+    parser.add_argument(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        help="power at critical values from datasets without a difference, so that the test keeps its level; "
+        "default: yes",
+    )
+    parser.add_argument(
+        "--draws", type=int, metavar="N", help="draws from the pilot's uncertainty; default: %(default)s"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="worker processes; default: one per core")
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
     parser.add_argument("--plot", metavar="FILE", help="draw the trade-off: .png, .svg or .pdf")
-    paper.add_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
+    outputs.add_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(**usual, run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, show, and keep what was asked for."""
-    from ordbridge.power import plan
+    from ordbridge.planning import plan
 
+    if args.budget is not None:
+        raise InputError("--budget could be money or simulations; say --spend for money, --datasets for simulations")
+    if args.reliability is not None:
+        return _by_reliability(args)
     arguments = _arguments(args)
+    if args.pilot:
+        reading.warn(args, args.pilot, participant="participant", item="item", system="system", rating="rating")
     try:
         with talk.plainly():
             found = plan(**arguments, progress=None if args.quiet else talk.tell)
-    except KeyboardInterrupt:
-        talk.stopped(args.store)
-        return 130
-    _show(found)
+    except KeyboardInterrupt as error:
+        return talk.stopped(args.store, error)
+    _show(found, args)
     _keep(found, args)
+    return 0
+
+
+def _by_reliability(args: argparse.Namespace) -> int:
+    """Show which designs are reliable enough."""
+    from ordbridge import reliability
+    from ordbridge.tables import write
+
+    if args.pilot is None:
+        raise InputError("--reliability needs the ratings of a pilot: ordbridge plan FILE --reliability 0.8")
+    found = reliability.plan(
+        args.pilot,
+        args.reliability,
+        items=args.items,
+        ratings_per_text=args.ratings_per_text,
+        seed=args.seed,
+        engine=args.engine,
+    )
+    show.table(found.designs, title="Reliability of means, from the components of variance of the pilot")
+    show.line(found.sentence)
+    if args.out:
+        show.line(f"wrote {write(found.designs, args.out)}")
     return 0
 
 
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     from ordbridge.simulate import Truth
 
-    vary = {name: value for name, value in (("items", args.items), ("ratings_per_text", args.ratings)) if value}
-    cost = {"rating": args.cost_rating, "participant": args.cost_participant}
+    vary = {
+        name: value for name, value in (("items", args.items), ("ratings_per_text", args.ratings_per_text)) if value
+    }
+    cost = {"rating": args.cost_rating, "participant": args.cost_participant, "fee": args.fee}
     cost = {name: price for name, price in cost.items() if price is not None}
     names = ("pilot", "preset", "variance", "target", "alpha", "model", "formula", "design", "texts_per_participant",
-             "engine", "seed", "budget", "most", "draws", "jobs", "store")  # fmt: skip
+             "effect_points", "superiority", "systems", "names", "currency", "spend", "loss", "minutes",
+             "engine", "seed", "datasets", "most", "null", "calibrate", "goal", "margin", "on",
+             "draws", "jobs", "store")  # fmt: skip
     return {name: getattr(args, name) for name in names} | {
         "truth": Truth.from_toml(args.truth) if args.truth else None,
         "effect": _effect(args.effect),
@@ -92,7 +183,7 @@ def _effect(words: list[str] | None) -> Any:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise InputError(f"--effect {' '.join(words)} is no number; give numbers, or: smallest") from None
+        raise InputError(f"--effect {' '.join(words)} is not a number; give numbers, or: smallest") from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -101,33 +192,40 @@ def _test(words: list[str] | None) -> Any:
         return words and tuple(words)
     if len(words) == 1 and words[0] in ("any", "pairs"):
         return words[0]
-    raise InputError(f"--test {' '.join(words)} is neither two names of systems, nor any, nor pairs")
+    raise InputError(f"--test {' '.join(words)} is neither two names of systems, nor any, pairs or reference NAME")
 
 
-def _show(found: Planned) -> None:
+def _show(found: Plan, args: argparse.Namespace) -> None:
     designs = found.designs
     seen = designs.filter(designs["n"].to_numpy() > 0)
+    hidden = ["size_low", "size_high", "size_n"]
+    if not found.asked["calibrated"]:
+        hidden += ["nominal_power", "critical_value", "size"]  # of one design, and in the sentence
+    seen = seen.drop_columns(hidden)
     if found.asked["cost"] is None:
         seen = seen.drop_columns(["cost"])
     show.table(seen, title=f"{found.asked['test']}; {found.asked['datasets']} datasets, engine {found.asked['engine']}")
     if found.pairs is not None:
         show.table(found.pairs, title="Pairs under this design, after Holm's correction")
+    if found.sensitivity is not None:
+        show.table(found.sensitivity, title="Power of this design if things are otherwise than assumed")
+    if found.units is not None:
+        show.table(found.units, title="The effect in all units")
     if found.uncertainty is not None:
         show.table(found.uncertainty, title="Power over the uncertainty of the pilot")
     for note in found.notes:
-        show.line(f"note: {note}")
-    show.line(found.sentence)
+        show.line(f"note: {wording.as_typed(note, args)}")
+    show.line(wording.as_typed(found.sentence, args))
 
 
-def _keep(found: Planned, args: argparse.Namespace) -> None:
+def _keep(found: Plan, args: argparse.Namespace) -> None:
     from ordbridge.tables import write
 
     if args.out:
         show.line(f"wrote {write(found.designs, args.out)}")
     if args.plot:
-        from ordbridge import plots
+        from ordbridge import figures
 
-        plots.plan_contours(found).savefig(args.plot)
-        show.line(f"wrote {args.plot}")
-    for path in paper.keep(found, args):
+        show.line(f"wrote {outputs.draw(figures.plan_contours(found), args.plot)}")
+    for path in outputs.keep(found, args):
         show.line(f"wrote {path}")

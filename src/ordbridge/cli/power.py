@@ -1,4 +1,4 @@
-"""``ordbridge power``: simulate a grid of studies, fit the models, show the power; stop and go on at any time."""
+"""``ordbridge power``: simulate a grid of studies, fit the models, show the power; stop and continue at any time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import paper, show, talk
-from ordbridge.errors import InputError
+from ordbridge.cli import models, outputs, show, talk
+from ordbridge.cli.defaults import defaults_of
+from ordbridge.errors import ClusterError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,46 +22,77 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
-OPTIONS = ("sims", "seed", "alpha", "term", "engine", "audit", "timeout", "jobs", "store", "backend", "scheduler")
+OPTIONS = ("sims", "seed", "alpha", "term", "goal", "margin", "on", "calibrate", "engine", "audit", "timeout", "jobs",
+           "store", "backend", "scheduler")  # fmt: skip
 
 
 def add(subparsers: Any) -> None:
     """Add the command."""
+    from ordbridge.power import run as simulate
+
+    usual = defaults_of(simulate)  # only said, because a study file comes before them
     parser = subparsers.add_parser("power", help="simulate studies and count how often the difference is found")
-    parser.add_argument("study", nargs="?", metavar="FILE", help="a study file, .toml; options go before what it says")
+    parser.add_argument("study", nargs="?", metavar="FILE", help="a study file, .toml; options override what it says")
     parser.add_argument("--init", metavar="FILE", help="write a commented study file and stop")
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings and design of a paper")
-    parser.add_argument("--variance", nargs="+", metavar="NAME", help="settings: low, representative, high, …")
-    parser.add_argument("--items", nargs="+", type=int, metavar="N")
-    parser.add_argument("--ratings", nargs="+", type=int, metavar="N", dest="ratings_per_text", help="ratings a text")
-    parser.add_argument("--effects", nargs="+", type=float, metavar="X", dest="effect", help="latent; 0: type-I error")
-    parser.add_argument("--variant", nargs="+", choices=["corrected", "published"])
-    parser.add_argument("--slope-coding", nargs="+", choices=["treatment", "centred"])
     parser.add_argument(
-        "--texts-per-participant", nargs="+", type=int, metavar="N", help="uses a counterbalanced design"
+        "--variance", nargs="+", metavar="NAME", help="settings of the preset: low, representative, high, …"
     )
-    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lm clm lmer clmm; default: lmer clmm")
-    parser.add_argument("--term", help="the tested coefficient, with more than two systems")
-    parser.add_argument("--sims", type=int, metavar="N", help="datasets a cell; default: 100")
-    parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
-    parser.add_argument("--alpha", type=float, help="level of significance; default: 0.05")
-    parser.add_argument("--engine", choices=["ordinal", "fast"], help="default: ordinal, which is R")
-    parser.add_argument("--start", choices=["fast"], help="R's clmm begins at the native engine's optimum")
-    parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that go through R as well")
+    parser.add_argument("--items", nargs="+", type=int, metavar="N", help="numbers of items")
+    parser.add_argument("--ratings", nargs="+", type=int, metavar="N", dest="ratings_per_text", help="ratings per text")
+    parser.add_argument(
+        "--effects",
+        nargs="+",
+        type=float,
+        metavar="X",
+        dest="effect",
+        help="true latent effects; 0 gives the type-I error",
+    )
+    parser.add_argument("--variant", nargs="+", choices=["corrected", "published"], help="of the paper's simulator")
+    parser.add_argument("--slope-coding", nargs="+", choices=["treatment", "centred"], help="of random slopes")
+    parser.add_argument(
+        "--texts-per-participant",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="texts that each participant rates; uses a counterbalanced design",
+    )
+    parser.add_argument(
+        "--models", nargs="+", metavar="MODEL", help=f"lm clm lmer clmm; default: {' '.join(usual['models'])}"
+    )
+    parser.add_argument("--term", help="the coefficient to test, if there are more than two systems")
+    models.add_goal(parser)
+    parser.add_argument(
+        "--calibrate",
+        nargs="?",
+        type=int,
+        const=True,
+        metavar="N",
+        help="critical values from datasets without an effect on the same designs, N of each (default: as many as "
+        "--sims): size and size-adjusted power beside the nominal one",
+    )
+    parser.add_argument("--sims", type=int, metavar="N", help=f"datasets per cell; default: {usual['sims']}")
+    parser.add_argument("--seed", type=int, metavar="N", help=f"default: {usual['seed']}")
+    parser.add_argument("--alpha", type=float, help=f"level of significance; default: {usual['alpha']}")
+    models.add_engine(parser, usual["engine"])
+    parser.add_argument("--start", choices=["fast"], help="start R's clmm at the native engine's optimum")
+    parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that R fits as well")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one fit")
-    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes, -1 for all cores; default: 1")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help=f"worker processes, -1 for all cores; default: {usual['jobs']}"
+    )
     parser.add_argument("--store", metavar="FOLDER", help="where results are kept; default: a folder under runs/")
-    parser.add_argument("--backend", choices=["loky", "dask"], help="default: loky")
+    parser.add_argument("--backend", choices=["loky", "dask"], help=f"default: {usual['backend']}")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://…; implies --backend dask")
     parser.add_argument("--out", metavar="FILE", help="write the power table to .csv or .parquet")
     parser.add_argument("--plot", metavar="FILE", help="draw the power curves: .png, .svg or .pdf")
-    paper.add_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    outputs.add_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run or go on with a study and show its tables."""
+    """Run or continue a study and show its tables."""
     if args.init:
         return _init(Path(args.init))
     study = _study(args)
@@ -69,31 +101,35 @@ def run(args: argparse.Namespace) -> int:
     options = dict(study.options)
     if "store" not in options:
         from ordbridge.power.api import default_store
+        from ordbridge.power.api import run as simulate
 
-        seed, engine = options.get("seed", 0), options.get("engine", "ordinal")
-        options["store"] = str(default_store(study.grid, study.models, seed, engine, options.get("term")))
+        usual = defaults_of(simulate) | options
+        goal = {name: usual[name] for name in ("goal", "margin", "on")}
+        store = default_store(study.grid, study.models, usual["seed"], usual["engine"], usual["term"], goal)
+        options["store"] = str(store)
     try:
         with talk.plainly(), talk.progress(args.quiet) as report:
             result = study.run(**options, progress=report)
-    except KeyboardInterrupt:
-        talk.stopped(options["store"])
-        return 130
-    except OSError as error:
-        talk.tell(f"ordbridge power: {error.strerror or error}")
+    except KeyboardInterrupt as error:
+        return talk.stopped(options["store"], error)
+    except ClusterError as error:
+        talk.tell(f"ordbridge power: {error}. {talk.how_to_continue(', with a cluster that answers or without one')}")
         return 1
-    _show(result)
-    _keep(result, args)
-    return 0
+    with talk.plainly():
+        _show(result)
+        _keep(result, args)
+    if result.missing:
+        talk.tell(f"ordbridge power: {result.missing} fits are still missing. {talk.how_to_continue()}")
+    return 1 if result.missing else 0
 
 
 def _init(path: Path) -> int:
     from ordbridge.power.study import TEMPLATE
+    from ordbridge.writing import write_text
 
     if path.exists():
         raise InputError(f"{path} is already there; name another file")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
-    path.write_text(TEMPLATE, encoding="utf-8")
+    write_text(path, TEMPLATE)
     show.line(f"wrote {path}; change it, then: ordbridge power {shlex.quote(str(path))}")
     return 0
 
@@ -109,7 +145,7 @@ def _study(args: argparse.Namespace) -> Study:
         options["backend"] = "dask"
     if args.study:
         if args.preset:
-            raise InputError("a study file says itself what its preset is; leave --preset out")
+            raise InputError("a study file names its own preset; leave out --preset")
         study = read_study(args.study, axes, args.models)
         return Study(study.grid, study.models, {**study.options, **options})
     if not args.preset:
@@ -130,6 +166,10 @@ def _started(models: Any, start: str) -> dict[str, Any]:
 
 def _show(result: Run) -> None:
     table, common = _narrowed(result.power(), list(result.grid.axes))
+    if result.calibration:
+        common.append(f"critical values from {result.calibration} datasets a null")
+    common += sorted({f"goal {m.goal} within {m.margin:g} ({m.on})" for m in result.models if m.margin is not None})
+    common += [f"{m.name} by {'REML' if m.REML else 'maximum likelihood'}" for m in result.models if m.kind == "lmer"]
     show.table(table, title=", ".join([f"Power at alpha {result.alpha:g}", f"engine {result.engine}", *common]))
     failures = result.failures()
     if failures.num_rows:
@@ -153,6 +193,8 @@ def _narrowed(table: pa.Table, axes: list[str]) -> tuple[pa.Table, list[str]]:
         hidden.add("note")
     if values["n_failed"] == ["0"]:
         hidden.add("power_if_failures_significant")  # it is the power
+    if "adjusted_power" in values:
+        hidden |= {"n_ok", "mc_error", "size_n"}  # there are other columns to show
     return table.drop_columns(list(hidden)), [f"{name} {values[name][0]}" for name in same]
 
 
@@ -162,9 +204,8 @@ def _keep(result: Run, args: argparse.Namespace) -> None:
     if args.out:
         show.line(f"wrote {write(result.power(), args.out)}")
     if args.plot:
-        from ordbridge import plots
+        from ordbridge import figures
 
-        plots.power_curves(result).savefig(args.plot)
-        show.line(f"wrote {args.plot}")
-    for path in paper.keep(result, args):
+        show.line(f"wrote {outputs.draw(figures.power_curves(result), args.plot)}")
+    for path in outputs.keep(result, args):
         show.line(f"wrote {path}")

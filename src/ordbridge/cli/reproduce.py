@@ -1,4 +1,4 @@
-"""``ordbridge reproduce``: rerun what a paper claims, and say what comes out and what does not."""
+"""``ordbridge reproduce``: compute again what a paper claims, and say which claims hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import paper, show, talk
+from ordbridge.cli import models, outputs, show, talk
+from ordbridge.cli.defaults import defaults_of
 
 if TYPE_CHECKING:
     from ordbridge.papers.reproduction import Reproduction
@@ -16,67 +17,80 @@ __all__ = ["add"]
 
 def add(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("reproduce", help="rerun what a paper claims, and say what comes out")
+    from ordbridge.papers import belz2011, card2020
+
+    parser = subparsers.add_parser("reproduce", help="compute again what a paper claims, and say which claims hold")
     papers = parser.add_subparsers(dest="paper", metavar="PAPER", required=True)
     _howcroft_options(_paper(papers, "howcroft2021", "power of ordinal and linear models of ratings", _howcroft))
     _paper(papers, "gladkoff2023", "intervals from one, two or a few scores", _gladkoff)
     parser = _paper(papers, "card2020", "the table of 48 powers, number for number, through R", _card)
     parser.add_argument("--setting", nargs="+", choices=("low", "high"), help="default: both")
-    parser.add_argument("--diff", nargs="+", type=float, metavar="X", help="of 0.05 0.1 0.15 0.2; default: all")
-    parser.add_argument("--items", nargs="+", type=int, metavar="N", help="of 50 100 500; default: all")
-    parser.add_argument("--workers", nargs="+", type=int, metavar="N", help="of 3 10; default: both")
-    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and go on from there; default: DIR/fits")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes; default: 1")
-    parser.add_argument("--no-false-positives", action="store_true", help="leave out the runs at no difference")
+    parser.add_argument("--diff", nargs="+", type=float, metavar="X", help="any of 0.05 0.1 0.15 0.2; default: all")
+    parser.add_argument("--items", nargs="+", type=int, metavar="N", help="any of 50 100 500; default: all")
+    parser.add_argument("--workers", nargs="+", type=int, metavar="N", help="3, 10 or both; default: both")
+    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and continue from them; default: DIR/fits")
+    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes; default: %(default)s")
+    parser.set_defaults(**defaults_of(card2020.reproduce, "jobs"))
+    parser.add_argument("--no-false-positives", action="store_true", help="leave out the runs without a difference")
     parser = _paper(papers, "amidei2019", "agreement and correlation, from your copies of the ratings", _amidei)
     parser.add_argument("--qgstec", metavar="FILE", help="of QG-STEC-plus: Export-Subsets.zip, .xml or QG-STEC_R.csv")
     parser.add_argument("--flickr", metavar="FILE", help="flickr8k/judgements of compareImageDescriptionMeasures")
     parser.add_argument(
         "--printed", metavar="FILE", help="CSV of the paper's Tables 6 and 7: criterion, rater_a, rater_b, kappa, gamma"
     )
-    parser.add_argument("--draws", type=int, default=1000, metavar="N", help="resamples for intervals; default: 1000")
-    parser = _paper(papers, "belz2011", "seven categories against a line, simulated", _belz)
-    parser.add_argument("--sims", type=int, default=100, metavar="N", help="simulated experiments; default: 100")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--draws", type=int, help=argparse.SUPPRESS)  # of 0.1.0; intervals need none
+    parser = _paper(papers, "belz2011", "a scale of seven categories and a line from 0 to 100, simulated", _belz)
+    parser.add_argument("--sims", type=int, metavar="N", help="simulated experiments; default: %(default)s")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
+    parser.set_defaults(**defaults_of(belz2011.reproduce))
 
 
 def _howcroft_options(parser: Any) -> None:
-    parser.add_argument("--variant", nargs="+", choices=("corrected", "published"), default=["corrected"])
-    parser.add_argument("--figure", choices=("2", "3", "all"), default="all", help="default: all")
+    from ordbridge.papers.howcroft2021 import reproduce
+
+    usual = defaults_of(reproduce, "figure", "sims", "engine", "audit", "seed", "jobs")
+    variants = defaults_of(reproduce)["variants"]
+    parser.set_defaults(**usual, variant=list(variants))
+    told = f"of the published simulator; default: {' '.join(variants)}"
+    parser.add_argument("--variant", nargs="+", choices=("corrected", "published"), help=told)
+    parser.add_argument("--figure", choices=("2", "3", "all"), help="default: %(default)s")
+    parser.add_argument("--sims", type=int, metavar="N", help="datasets per cell; default: %(default)s, as published")
     parser.add_argument(
-        "--sims", type=int, default=100, metavar="N", help="datasets a cell; default: 100, as published"
+        "--questions", type=int, metavar="N", help="datasets per cell for the open questions; default: SIMS, 0: none"
     )
-    parser.add_argument("--questions", type=int, metavar="N", help="datasets a deciding cell; default: SIMS, 0: none")
-    parser.add_argument("--both-signs", action="store_true", help="negative effects as well, with the first variant")
-    parser.add_argument("--engine", choices=("ordinal", "fast"), default="ordinal", help="default: ordinal, which is R")
-    parser.add_argument("--audit", type=float, default=0.0, metavar="SHARE", help="share of datasets that also go to R")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")
+    parser.add_argument("--both-signs", action="store_true", help="also run negative effects, with the first variant")
+    models.add_engine(parser, usual["engine"])
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="worker processes, -1 for all cores; default: 1"
+        "--audit", type=float, metavar="SHARE", help="share of datasets that R fits as well; default: %(default)s"
     )
-    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and go on from there; default: DIR/fits")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="worker processes, -1 for all cores; default: %(default)s"
+    )
+    parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and continue from them; default: DIR/fits")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Namespace], Reproduction]) -> Any:
     """Add one paper, with the folder that every paper writes to."""
     parser = papers.add_parser(name, help=text)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for tables, figures and report.html")
-    paper.add_options(parser)
+    outputs.add_options(parser)
     parser.set_defaults(run=lambda args: _run(args, reproduce))
     return parser
 
 
 def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Reproduction]) -> int:
     """Reproduce, show the verdicts, write everything."""
+    from ordbridge.report import write_folder
+
     try:
         with talk.plainly():
             result = reproduce(args)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if "store" not in args:
             raise
-        talk.stopped(_store(args))
-        return 130
+        return talk.stopped(_store(args), error)
     show.line(result.reference)
     for warning in result.warnings:
         show.line(f"warning: {warning}")
@@ -84,9 +98,9 @@ def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Rep
         show.table(result.claims, title="What the paper says, and what we find")
     for sentence in result.summary:
         show.line(f"- {sentence}")
-    written = result.write(args.out, paper.command())
+    written = write_folder(result, args.out, outputs.command())
     show.line(f"wrote {len(written)} files; read {written[-1]}")
-    for path in paper.keep(result, args):
+    for path in outputs.keep(result, args):
         show.line(f"wrote {path}")
     return 0
 
@@ -144,7 +158,7 @@ def _card(args: argparse.Namespace) -> Reproduction:
 def _amidei(args: argparse.Namespace) -> Reproduction:
     from ordbridge.papers import amidei2019
 
-    return amidei2019.reproduce(args.qgstec, args.flickr, printed=args.printed, draws=args.draws)
+    return amidei2019.reproduce(args.qgstec, args.flickr, printed=args.printed)
 
 
 def _belz(args: argparse.Namespace) -> Reproduction:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import pyarrow as pa
+
+from ordbridge.formats import as_text, visible
 
 __all__ = ["line", "table"]
 
@@ -14,7 +15,7 @@ FILE_WIDTH = 200  # where the output is a file or a pipe, nothing is squeezed to
 
 def line(text: str = "") -> None:
     """Print a line of text."""
-    print(text)
+    print(visible(text))
 
 
 def table(table: pa.Table, title: str | None = None) -> None:
@@ -23,26 +24,11 @@ def table(table: pa.Table, title: str | None = None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = Table(title=title and visible(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for field in table.schema:
         number = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
-        grid.add_column(field.name, justify="right" if number else "left", no_wrap=number)
+        grid.add_column(visible(field.name), justify="right" if number else "left", no_wrap=number)
     for row in table.to_pylist():
-        grid.add_row(*(_cell(value) for value in row.values()))
+        grid.add_row(*(visible(as_text(value, "{:.4g}".format, missing="")) for value in row.values()))
     width = None if sys.stdout.isatty() else FILE_WIDTH
     Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False).print(grid)
-
-
-def _cell(value: Any) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:.4g}"
-        case dict():
-            return ", ".join(f"{key} {_cell(item)}" for key, item in value.items())
-        case list():
-            return ", ".join(map(_cell, value))
-    return str(value)

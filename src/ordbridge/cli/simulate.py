@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import show
+from ordbridge.cli.defaults import defaults_of
 from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,23 +21,25 @@ PRESETS = ("howcroft2021", "card2020")
 
 def add(subparsers: Any) -> None:
     """Add the command."""
+    from ordbridge.simulate import ratings
+
     parser = subparsers.add_parser("simulate", help="draw ratings from a truth and a design")
     truth = parser.add_mutually_exclusive_group(required=True)
     truth.add_argument("--preset", choices=PRESETS, help="the truth of a paper, and its design")
     truth.add_argument("--truth", metavar="FILE", help="a truth of your own, .toml")
     parser.add_argument("--variance", metavar="SETTING", help="which setting of the preset, such as low")
     parser.add_argument(
-        "--effect", type=float, nargs="+", help="of each system after the first, in place of the truth's"
+        "--effect", type=float, nargs="+", help="effect of each system after the first, instead of the truth's"
     )
     parser.add_argument("--design", metavar="FILE", help="who rates what: participant, item, system; .csv or .parquet")
-    parser.add_argument("--items", type=int, metavar="N", help="of the preset's design")
-    parser.add_argument("--ratings", type=int, metavar="N", help="per text, of the preset's design")
-    parser.add_argument("--variant", choices=("corrected", "published"), default="corrected", help="default: corrected")
-    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--items", type=int, metavar="N", help="items of the preset's design")
+    parser.add_argument("--ratings", type=int, metavar="N", help="ratings per text of the preset's design")
+    parser.add_argument("--variant", choices=("corrected", "published"), help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument("--latent", action="store_true", help="add the latent quality behind each rating")
     parser.add_argument("--out", metavar="FILE", required=True, help="where to write the ratings, .csv or .parquet")
     parser.add_argument("--save-truth", metavar="FILE", help="also write the truth that was used, .toml")
-    parser.set_defaults(run=run)
+    parser.set_defaults(**defaults_of(ratings, "variant"), run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save_truth:
         truth.to_toml(args.save_truth)
         show.line(f"the truth written to {args.save_truth}")
-    show.table(implied(truth, design).differences, title="what this truth means for differences of mean ratings")
+    show.table(implied(truth, design).differences, title="What this truth means for differences of mean ratings")
     return 0
 
 

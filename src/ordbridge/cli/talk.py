@@ -1,57 +1,70 @@
-"""What commands say on the way: on stderr, so that stdout has results only."""
+"""What commands say while they run: on stderr, so that stdout has results only."""
 
 from __future__ import annotations
 
-import argparse
 import shlex
+import signal
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ordbridge.formats import visible
 
 if TYPE_CHECKING:
-    from ordbridge.power import Progress
+    from ordbridge.progress import Progress
 
-__all__ = ["compiling", "plainly", "progress", "stopped", "tell"]
+__all__ = ["Ended", "ended_politely", "how_to_continue", "plainly", "progress", "stopped", "tell"]
 
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
-PATIENCE = 3.0  # seconds before a reason for waiting is given: bad input is refused sooner
+ENDING = ("SIGTERM", "SIGHUP")  # what batch systems send, and a terminal that is closed
+
+
+class Ended(KeyboardInterrupt):
+    """A signal asked the program to end, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.code = 128 + number
+
+
+@contextmanager
+def ended_politely() -> Iterator[None]:
+    """Let the signals that ask a program to end interrupt it as Ctrl-C does, so that it can say what is kept."""
+
+    def end(number: int, _: Any) -> None:
+        raise Ended(number)
+
+    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) == signal.SIG_DFL}
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def tell(text: str) -> None:
     """Say a line."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
 
 
-def stopped(store: str) -> None:
-    """Say how to go on after Ctrl-C."""
-    tell(f"stopped; what is done is kept in {store}. To go on:\n{shlex.join(['ordbridge', *sys.argv[1:]])}")
+def stopped(store: str, error: BaseException) -> int:
+    """Say how to continue after Ctrl-C or the like, and return the exit code."""
+    tell(f"stopped; finished fits are kept in {store}. {how_to_continue()}")
+    return error.code if isinstance(error, Ended) else 130
 
 
-@contextmanager
-def compiling(args: argparse.Namespace) -> Iterator[None]:
-    """Say that the native engine compiles itself, if this command uses it, has to wait for that, and has begun."""
-    if "fast" not in (getattr(args, "engine", None), getattr(args, "start", None)) or getattr(args, "quiet", False):
-        yield
-        return
-    timer = threading.Timer(PATIENCE, _say_if_compiling)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-def _say_if_compiling() -> None:
-    from ordbridge import fast
-
-    if not fast.is_compiled():
-        tell("the native engine compiles itself now, once for this installation: a minute or two")
+def how_to_continue(how: str = "") -> str:
+    """Return the command that is running, as an invitation."""
+    return f"To continue{how}:\n{shlex.join(['ordbridge', *sys.argv[1:]])}"
 
 
 @contextmanager

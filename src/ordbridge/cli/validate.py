@@ -14,7 +14,7 @@ __all__ = ["add"]
 def add(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser("validate", help="compare ordbridge with plain R")
-    parser.add_argument("file", nargs="?", help="CSV; without it the built-in set is run")
+    parser.add_argument("file", nargs="?", help="ratings, CSV; without a file the built-in datasets are used")
     parser.add_argument("--model", choices=models.MODELS)
     parser.add_argument("--formula")
     models.add_options(parser)
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         cases = list(builtin())
     rows = [compare(case) for case in cases]
-    show.table(pa.Table.from_pylist(rows), title="ordbridge beside plain R: largest relative differences")
+    show.table(pa.Table.from_pylist(rows), title="ordbridge compared with plain R: largest relative differences")
     differing = [row["case"] for row in rows if not row["same"]]
     show.line(f"differs: {', '.join(differing)}" if differing else f"no difference beyond {TOLERANCE:g}")
     return 1 if differing else 0

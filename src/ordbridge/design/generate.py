@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.checks import whole
 from ordbridge.design.colouring import equitable_colouring
 from ordbridge.errors import InputError
 
@@ -106,7 +107,7 @@ def latin_square(systems: int, items: int, raters: int, repeats: int = 1, seed: 
             below, above = number // systems * systems, (number // systems + 1) * systems
             nearest = f"{below} or {above}" if below else f"{above}"
             raise InputError(
-                f"{name}={number} is no multiple of the {systems} systems, so the squares do not fit; "
+                f"{name}={number} is not a multiple of the {systems} systems, so the squares do not fit; "
                 f"nearest possible: {nearest}"
             )
     if repeats > systems:
@@ -199,19 +200,16 @@ def howcroft2021(items: int, ratings: int) -> pa.Table:
 
 def _count(**numbers: int) -> None:
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-            raise InputError(f"{name}={number!r} must be a whole number from 1 on")
+        whole(name, number, least=1)
 
 
 def _random(seed: int) -> np.random.RandomState:
     """Return a generator whose stream NumPy has promised never to change (NEP 19), unlike that of ``Generator``."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed={seed!r} must be a whole number from 0 on")
-    return np.random.RandomState(np.random.PCG64(int(seed)))
+    return np.random.RandomState(np.random.PCG64(whole("seed", seed, least=0)))
 
 
 def _decks(items: int, decks: int, hand: int, random: np.random.RandomState) -> np.ndarray:
-    """Shuffle all items once a deck, such that ``hand`` cards in a row, dealt from the start, never repeat an item."""
+    """Shuffle all items once per deck, so that ``hand`` cards in a row, dealt from the start, never repeat an item."""
     dealt = np.empty(0, dtype=np.int64)
     for _ in range(decks):
         deck = random.permutation(items)

@@ -22,7 +22,7 @@ def from_ratings(table: Any, participant: str = "participant", item: str = "item
     Parameters
     ----------
     table
-        Ratings in any form that :func:`ordbridge.tables.to_arrow` takes, one row a rating.
+        Ratings in any form that :func:`ordbridge.tables.to_arrow` takes, one row per rating.
     participant, item, system
         The names of the columns in ``table``. An ``order`` column, if there is one, is kept.
 

@@ -1,10 +1,9 @@
 """The native engine: the likelihoods of ordinal and lme4, without R and a hundred to thousands of times faster.
 
-``ob.clmm(…, engine="fast")`` comes here through :func:`fit`; numba is imported at the first fit. The mathematics is in
-``docs/fast-engine.md``.
+``ob.clmm(…, engine="fast")`` comes here through :func:`fit`. Python prepares, decides and says what there is to say;
+the inner loops are C++ (``src/core/``, module ``ordbridge._core``). The mathematics is in ``docs/fast-engine.md``.
 """
 
-from ordbridge.fast.arrays import prepare
-from ordbridge.fast.engine import fit, is_compiled, matrices, start
+from ordbridge.fast.engine import degrees_of_freedom, f_test, fit, laplace_cost, matrices, profile, refuse, start
 
-__all__ = ["fit", "is_compiled", "matrices", "prepare", "start"]
+__all__ = ["degrees_of_freedom", "f_test", "fit", "laplace_cost", "matrices", "profile", "refuse", "start"]

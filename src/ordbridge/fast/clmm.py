@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ordbridge.fast import thresholds
+from ordbridge import _core
+from ordbridge.errors import FitError
 from ordbridge.fast.clm import fit_clm
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.information import SMALLEST, information
-from ordbridge.fast.laplace import Model, State, evaluate, new_state, tangent
-from ordbridge.fast.links import LINKS
 from ordbridge.fast.optimise import Clock, Minimum, minimise
+from ordbridge.fast.ratings import Responses
 from ordbridge.fast.structure import Structure
 
 __all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm"]
 
 BOUNDARY = 1e-3  # Cholesky diagonals below it are left out of the Hessian, as ordinal does
-SMALL_SD, LARGE_SD = 0.05, 3.0  # an end with a first standard deviation below or any above is tried from other starts
+SMALL_SD, LARGE_SD = 0.05, 2.5  # an end with a first standard deviation below or any above is doubtful
 SEARCH, CLOSE, EXACT = 1e-3, 3e-5, 1e-6  # how closely modes are found: during the search, in differences, at the end
 DIFFERENCE = 1e-5
 ATTEMPTS = 3  # how often a Hessian is taken; each but the last may show a way down, on which the search goes on
-SETTLED = 1e-6  # a step that promises to gain less ends the search
+GAIN = 1e-9  # a step that promises less ends the search,
+SETTLED = 1e-6  # and what is left at its end may promise no more
+ROUNDING = 1e-14  # a Hessian with a smaller share of its largest eigenvalue cannot be solved
 LATENT_SD = {"probit": 1.0, "logit": 1.7, "cloglog": 1.2, "loglog": 1.2, "cauchit": 1.6}  # roughly, in probit units
 
 
@@ -32,7 +32,7 @@ class ClmmSolution:
     """The optimum, in the caller's scales and order of factors.
 
     ``parameters`` are thresholds, coefficients, then the free entries of the Cholesky factors ``L`` in ``layout``'s
-    order; ``free`` marks those that the Hessian is about. ``modes`` and ``mode_variance`` are per factor levels × q.
+    order; ``free`` marks those that the Hessian is about. ``modes`` and ``mode_sd`` are per factor levels × q.
     """
 
     parameters: np.ndarray
@@ -42,127 +42,45 @@ class ClmmSolution:
     hessian: np.ndarray
     free: np.ndarray
     modes: list[np.ndarray]
-    mode_variance: list[np.ndarray]
+    mode_sd: list[np.ndarray]
     evaluations: int
     starts: int
     converged: bool
 
 
-class _Objective:
-    """The Laplace objective with its memory: the modes, carried along the tangent of a search line."""
-
-    def __init__(self, model: Model, state: State, closeness: float = SEARCH) -> None:
-        self.model, self.state, self.closeness = model, state, closeness
-        self.evaluations = 0
-        self.last: tuple[np.ndarray, float, float, np.ndarray] | None = None
-        self.base = (state.u1.copy(), state.u2.copy())
-        self.tangent = (np.zeros_like(state.u1), np.zeros_like(state.u2))
-
-    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        if self.last is None or self.last[1] > self.closeness or (self.last[0] != x).any():
-            gradient = np.empty(x.size)
-            self.evaluations += 1
-            value = float(evaluate(self.model, self.state, x, gradient, self.closeness))
-            self.last = (x.copy(), self.closeness, value, gradient)
-        return self.last[2], self.last[3]
-
-    def forget(self) -> None:
-        """Start the modes again from zero."""
-        self.state.u1[:] = 0.0
-        self.state.u2[:] = 0.0
-        self.last = None
-
-    def prepare(self, direction: np.ndarray) -> None:
-        tangent(self.model, self.state, direction)
-        self.base = (self.state.u1.copy(), self.state.u2.copy())
-        self.tangent = (self.state.du1.copy(), self.state.du2.copy())
-
-    def moved(self, step: float) -> None:
-        self.state.u1[:] = self.base[0] + step * self.tangent[0]
-        self.state.u2[:] = self.base[1] + step * self.tangent[1]
-
-    def inverse(self) -> np.ndarray | None:
-        """Invert the approximate information matrix at the last evaluation."""
-        diagonals = np.concatenate([np.diag(self.state.L1), np.diag(self.state.L2)])
-        if np.abs(diagonals).min() < SMALLEST:
-            return None
-        return _inverse(information(self.model, self.state))
-
-    def hessian(self, x: np.ndarray, gradient: np.ndarray, free: np.ndarray, clock: Clock) -> np.ndarray:
-        """Differences of the exact gradient around the point of the last evaluation."""
-        directions = np.eye(x.size)[free]
-        lines = []
-        for direction in directions:
-            self.prepare(direction)
-            lines.append((self.base, self.tangent))
-        H = np.empty((free.size, free.size))
-        for k, (direction, line) in enumerate(zip(directions, lines, strict=True)):
-            clock.check()
-            self.base, self.tangent = line
-            self.moved(DIFFERENCE)
-            _, ahead = self(x + DIFFERENCE * direction)
-            H[k] = (ahead - gradient)[free] / DIFFERENCE
-        self.moved(0.0)
-        return 0.5 * (H + H.T)
+End = tuple[Minimum, np.ndarray]  # where a search ended, with the modes there
 
 
 def fit_clmm(
-    y: np.ndarray,
-    X: np.ndarray,
-    structure: Structure,
-    layout: Layout,
-    cuts: int,
-    link: str = "logit",
-    threshold: str = "flexible",
-    timeout: float | None = None,
+    ratings: Responses, structure: Structure, layout: Layout, timeout: float | None = None, nAGQ: int = 1
 ) -> ClmmSolution:
-    """Fit a cumulative link mixed model with one grouping factor or two crossed ones.
+    """Fit a cumulative link mixed model.
 
     Parameters
     ----------
-    y
-        Categories from 0 to ``cuts``, each of them used.
-    X
-        Columns of the fixed effects, without an intercept and of full rank.
+    ratings
+        The rows, in the caller's order.
     structure, layout
         The rows' grouping, and which entries of the Cholesky factors are free.
-    cuts
-        Number of cut-points.
-    link, threshold
-        As in ordinal::clmm.
     timeout
         Seconds after which the fit is given up.
+    nAGQ
+        Nodes of adaptive Gauss-Hermite quadrature, for one grouping factor with one effect; 1 is Laplace's
+        approximation, for any random effects.
 
     References
     ----------
     Christensen, R. H. B. (2019). ordinal: regression models for ordinal data, R package.
     """
     clock = Clock(timeout)
-    scale_X = _largest(X)
-    scale_Z = layout.scales
-    X = np.ascontiguousarray((X / scale_X)[structure.order])
-    jacobian = thresholds.jacobian(cuts, threshold)
-    n_mean = jacobian.shape[1] + X.shape[1]
-    model = Model(
-        structure.graph,
-        LINKS[link],
-        np.ascontiguousarray(y[structure.order], dtype=np.int64),
-        X,
-        np.ascontiguousarray(structure.z1 / scale_Z[0]),
-        np.ascontiguousarray(structure.z2 / scale_Z[1]),
-        jacobian,
-        layout.factor,
-        layout.row,
-        layout.column,
-    )
-    state = new_state(structure)
-    objective = _Objective(model, state)
-    mean = fit_clm(model.y, X, cuts, link, threshold).parameters
-    best, starts = _search(objective, mean, layout, link, clock)
-    best, free, hessian = _finish(objective, best, n_mean, layout, clock)
+    own, scale = ratings.ordered(structure.order).unit()
+    n_mean = own.size
+    laplace = laplace_objective(own, structure, layout, nAGQ)
+    ends = _search(laplace, own, layout, clock)
+    best, free, hessian = _finish_one(laplace, ends, n_mean, layout, clock)
     x = best.x
-    scale = np.concatenate([np.ones(jacobian.shape[1]), scale_X, layout.entry_scales])
-    modes, variances = _modes(structure, state, scale_Z)
+    scale = np.concatenate([scale, layout.entry_scales])
+    modes, mode_sd = structure.of_levels(laplace.conditional())
     return ClmmSolution(
         parameters=x / scale,
         L=layout.matrices(x[n_mean:] / layout.entry_scales),
@@ -171,51 +89,62 @@ def fit_clmm(
         hessian=hessian * np.outer(scale[free], scale[free]),
         free=free,
         modes=modes,
-        mode_variance=variances,
-        evaluations=objective.evaluations,
-        starts=starts,
+        mode_sd=mode_sd,
+        evaluations=laplace.evaluations,
+        starts=len(ends),
         converged=best.converged,
     )
 
 
-def _largest(columns: np.ndarray) -> np.ndarray:
-    """Scale of each column, so that parameters are of the order of one whatever the units."""
-    largest = np.abs(columns).max(axis=0, initial=0.0)
-    return np.where(largest > 0, largest, 1.0)
+def laplace_objective(ratings: Responses, structure: Structure, layout: Layout, nAGQ: int = 1) -> _core.Laplace:
+    """Return the objective of sorted rows: a function of the ratings' parameters and scaled entries."""
+    entries = {"factor": layout.factor, "row": layout.row, "column": layout.column}
+    objective = _core.Laplace(structure.core, **(ratings.arguments() | entries))
+    if nAGQ > 1:
+        objective.set_quadrature(*np.polynomial.hermite.hermgauss(nAGQ))
+    return objective
 
 
-def _starts(layout: Layout, sd: float) -> Iterator[np.ndarray]:
-    """Cholesky entries to start from: uncorrelated, then positively and negatively correlated."""
-    for correlation in (0.0, 0.6, -0.6):
-        yield np.where(layout.diagonal, sd, correlation * sd)
+def _starts(found: Minimum, mean: int, layout: Layout, link: str) -> list[tuple[float, float]]:
+    """Return where else to start after a first end that is doubtful: factors of the first SDs, and correlations.
+
+    A term's first standard deviation at zero may be the wrong side of a saddle, which a correlation leads around. No
+    convergence or huge standard deviations (raters who all but agree) have another optimum with smaller or still larger
+    ones more often than not. With the cauchit link the likelihood has several optima as a rule.
+    """
+    entries = np.abs(found.x[mean:])
+    far = not found.converged or bool((entries > LARGE_SD).any()) or link == "cauchit"
+    near = not found.turned and bool((entries[layout.first] < SMALL_SD).any())
+    correlated = [(1.0, 0.6), (1.0, -0.6)] if layout.has_correlations and (far or near) else []
+    return correlated + ([(0.1, 0.0), (20.0, 0.0), (35.0, 0.0)] if far else [])
 
 
-def _search(objective: _Objective, mean: np.ndarray, layout: Layout, link: str, clock: Clock) -> tuple[Minimum, int]:
-    """Minimise from one start, and from two more if the first end is doubtful; return the lowest end."""
-    sd = 0.5 * LATENT_SD[link]
-    spread = np.sqrt(1.0 + 0.25 * layout.mean_square)
-    ends: list[tuple[Minimum, np.ndarray, np.ndarray]] = []
-    best = 0
-    for entries in _starts(layout, sd):
-        objective.forget()
-        found = _descend(objective, np.concatenate([mean * spread, entries]), clock)
-        ends.append((found, objective.state.u1.copy(), objective.state.u2.copy()))
-        lowest = ends[best][0]
-        if found.value < lowest.value - 1e-7 or (found.converged and not lowest.converged):
-            best = len(ends) - 1
-        if not (_doubtful(found, mean.size, layout) and layout.has_correlations):
-            break
-    if len(ends) > 1:
-        _, objective.state.u1[:], objective.state.u2[:] = ends[best]
-        objective.last = None
-    return ends[best][0], len(ends)
+def _search(laplace: _core.Laplace, ratings: Responses, layout: Layout, clock: Clock) -> list[End]:
+    """Minimise from one start, and from others if the first end is doubtful; return the ends, best first."""
+    laplace.closeness = SEARCH
+    mean = fit_clm(ratings).parameters
+    sd = 0.5 * LATENT_SD[ratings.link]
+    at_zero = np.zeros(layout.structure.core.effects)
+    ends: list[End] = []
+    waiting = [(1.0, 0.0)]
+    while waiting:
+        factor, correlation = waiting.pop(0)
+        entries = factor * np.where(layout.diagonal, sd, correlation * sd)
+        spread = np.sqrt(1.0 + factor**2 * 0.25 * layout.mean_square)
+        wider = mean * spread  # thresholds and coefficients are further apart given the random effects
+        wider[ratings.log_scale] = mean[ratings.log_scale]
+        laplace.modes = at_zero
+        found = minimise(laplace, np.concatenate([wider, entries]), GAIN, layout, clock)
+        ends.append((found, laplace.modes))
+        if len(ends) == 1:
+            waiting = _starts(found, mean.size, layout, ratings.link)
+    # ends that agree to 1e-7 are the same optimum: the first of them is kept, so that results do not depend on rounding
+    return sorted(ends, key=lambda end: (not end[0].converged, round(end[0].value, 7)))
 
 
-def _descend(objective: _Objective, x: np.ndarray, clock: Clock) -> Minimum:
-    value, _ = objective(x)
-    if not np.isfinite(value):
-        return Minimum(x, np.inf, np.full(x.size, np.nan), 1, False)
-    return minimise(objective, x, clock)
+def _minimise(laplace: _core.Laplace, x: np.ndarray, clock: Clock, inverse: np.ndarray | None = None) -> Minimum:
+    with clock.watching() as seconds:
+        return Minimum(*laplace.minimise(x, GAIN, inverse, seconds=seconds))
 
 
 def _inverse(H: np.ndarray) -> np.ndarray:
@@ -224,46 +153,73 @@ def _inverse(H: np.ndarray) -> np.ndarray:
     return (vectors / np.maximum(values, 1e-2 * max(values.max() * 1e-3, 1.0))) @ vectors.T
 
 
-def _doubtful(found: Minimum, n_mean: int, layout: Layout) -> bool:
-    """Tell whether to try other starts: no convergence, a term's first standard deviation at zero, or a huge one."""
-    entries = np.abs(found.x[n_mean:])
-    return not found.converged or bool((entries[layout.first] < SMALL_SD).any() or (entries > LARGE_SD).any())
-
-
-def _fold(objective: _Objective, best: Minimum, n_mean: int, layout: Layout) -> None:
+def _fold(laplace: _core.Laplace, best: Minimum, n_mean: int, layout: Layout) -> Minimum:
     """Give every diagonal of the Cholesky factors a positive sign, and its column of the modes with it."""
     entries = best.x[n_mean:]
     negative = layout.diagonal & (entries < 0)
+    if not negative.any():
+        return best
+    u = laplace.effects()
     for factor, column in zip(layout.factor[negative], layout.column[negative], strict=True):
-        (objective.state.u1 if factor == 0 else objective.state.u2)[:, column] *= -1.0
-        objective.last = None
-    best.x[n_mean:] = layout.fold(entries)
+        u[factor][:, column] *= -1.0
+    laplace.modes = np.concatenate([own.ravel() for own in u])
+    return replace(best, x=np.concatenate([best.x[:n_mean], layout.fold(entries)]))
+
+
+def _finish_one(
+    laplace: _core.Laplace, ends: list[End], n_mean: int, layout: Layout, clock: Clock
+) -> tuple[Minimum, np.ndarray, np.ndarray]:
+    """Finish the best end that has a likelihood when modes are found exactly.
+
+    With the cauchit link some have none: modes of the random effects appear and vanish as parameters change.
+    """
+    for best, modes in ends:
+        laplace.modes = modes
+        found = _finish(laplace, best, n_mean, layout, clock)
+        if found is not None and np.isfinite(found[0].value):
+            return found
+    raise FitError(
+        "no maximum of the Laplace likelihood could be found: the random effects have no clear mode; "
+        "use fewer random effects or another link"
+    )
 
 
 def _finish(
-    objective: _Objective, best: Minimum, n_mean: int, layout: Layout, clock: Clock
-) -> tuple[Minimum, np.ndarray, np.ndarray]:
-    """Return the optimum, the free parameters and their Hessian; go on searching where the Hessian shows a way down."""
+    laplace: _core.Laplace, best: Minimum, n_mean: int, layout: Layout, clock: Clock
+) -> tuple[Minimum, np.ndarray, np.ndarray] | None:
+    """Return the optimum, the free parameters and their Hessian; None where modes are not found, there or nearby.
+
+    Where the Hessian shows a way down the search goes on.
+    """
     for attempt in range(ATTEMPTS):
-        _fold(objective, best, n_mean, layout)
-        objective.closeness = EXACT
-        value, gradient = objective(best.x)
+        best = _fold(laplace, best, n_mean, layout)
+        laplace.closeness = EXACT
+        value, gradient = laplace(best.x)
+        if not np.isfinite(value):
+            return None
         best = replace(best, value=value, gradient=gradient)
         at_zero = np.zeros(best.x.size, dtype=bool)
         at_zero[n_mean:] = layout.diagonal & (best.x[n_mean:] / layout.entry_scales < BOUNDARY)
         free = np.flatnonzero(~at_zero)
-        objective.closeness = CLOSE
-        hessian = objective.hessian(best.x, gradient, free, clock)
-        onward = _way_down(objective, best, free, hessian) if attempt < ATTEMPTS - 1 else None
+        laplace.closeness = CLOSE
+        with clock.watching() as seconds:
+            hessian = laplace.hessian(best.x, free, DIFFERENCE, seconds=seconds)
+        if not np.isfinite(hessian).all():
+            return None
+        curvature = Curvature(hessian)
+        onward = _way_down(laplace, best, free, curvature) if attempt < ATTEMPTS - 1 else None
         if onward is None:
             break
-        objective.closeness = SEARCH
-        found = minimise(objective, onward, clock, inverse=_inverse(_filled(hessian, free, onward.size)))
-        if not found.value < best.value - 1e-9:
+        modes = laplace.modes
+        laplace.closeness = SEARCH
+        found = _minimise(laplace, onward, clock, _inverse(_filled(curvature.hessian, free, onward.size)))
+        laplace.closeness = EXACT
+        if not laplace(found.x)[0] < best.value - 1e-9:
+            laplace.modes = modes
             break
         best = found
-    objective.closeness = EXACT
-    return _polish(objective, best, free, hessian), free, hessian
+    laplace.closeness = EXACT
+    return _polish(laplace, best, free, curvature), free, curvature.hessian
 
 
 def _filled(hessian: np.ndarray, free: np.ndarray, size: int) -> np.ndarray:
@@ -272,47 +228,45 @@ def _filled(hessian: np.ndarray, free: np.ndarray, size: int) -> np.ndarray:
     return full
 
 
-def _way_down(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.ndarray) -> np.ndarray | None:
+class Curvature:
+    """A Hessian with its eigenvalues, lowest first."""
+
+    def __init__(self, hessian: np.ndarray) -> None:
+        self.hessian = hessian
+        self.values, self.vectors = np.linalg.eigh(hessian)
+
+    def promised(self, gradient: np.ndarray) -> float:
+        """Return what a Newton step promises to gain, with flat directions counted as steeper than they are."""
+        inner = gradient @ self.vectors
+        return 0.5 * float(inner @ (inner / np.maximum(self.values, 1e-4 * self.values[-1])))
+
+    def newton_step(self, gradient: np.ndarray) -> np.ndarray:
+        """Return Hessian^-1 gradient, or zeros where the Hessian cannot be inverted."""
+        if not self.values[0] > ROUNDING * self.values[-1]:
+            return np.zeros_like(gradient)
+        return self.vectors @ ((gradient @ self.vectors) / self.values)
+
+
+def _way_down(laplace: _core.Laplace, best: Minimum, free: np.ndarray, curvature: Curvature) -> np.ndarray | None:
     """Return a lower point to go on from, at a saddle or where the search ended early; None at a minimum."""
-    values, vectors = np.linalg.eigh(hessian)
-    if values[0] < -1e-4 * values[-1]:
+    if curvature.values[0] < -1e-4 * curvature.values[-1]:
         for step in (0.2, -0.2):
             x = best.x.copy()
-            x[free] += step * vectors[:, 0]
-            if objective(x)[0] < best.value:
+            x[free] += step * curvature.vectors[:, 0]
+            if laplace(x)[0] < best.value:
                 return x
         return None
-    return best.x if _promised(best.gradient[free], hessian) > SETTLED else None
+    return best.x if curvature.promised(best.gradient[free]) > SETTLED else None
 
 
-def _promised(gradient: np.ndarray, hessian: np.ndarray) -> float:
-    """Return what a Newton step promises to gain, with flat directions counted as steeper than they are."""
-    values, vectors = np.linalg.eigh(hessian)
-    inner = vectors.T @ gradient
-    return 0.5 * float(np.sum(inner**2 / np.maximum(values, 1e-4 * values[-1])))
-
-
-def _polish(objective: _Objective, best: Minimum, free: np.ndarray, hessian: np.ndarray) -> Minimum:
+def _polish(laplace: _core.Laplace, best: Minimum, free: np.ndarray, curvature: Curvature) -> Minimum:
     """Take one Newton step, with everything evaluated exactly where it ends."""
     step = np.zeros(best.x.size)
-    if np.linalg.eigvalsh(hessian)[0] > 0:
-        step[free] = np.linalg.solve(hessian, best.gradient[free])
-    x = best.x
-    if 0 < np.abs(step).max() < 0.05 and objective(x - step)[0] <= best.value:
+    step[free] = curvature.newton_step(best.gradient[free])
+    x, modes = best.x, laplace.modes
+    if 0 < np.abs(step).max() < 0.05 and laplace(x - step)[0] <= best.value:
         x = x - step
-    value, gradient = objective(x)
-    return Minimum(x, value, gradient, best.evaluations, _promised(gradient[free], hessian) < SETTLED)
-
-
-def _modes(
-    structure: Structure, state: State, scale_Z: tuple[np.ndarray, np.ndarray]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Conditional modes L u^ and their conditional variances, the diagonal of L N L' (as ordinal's condVar)."""
-    modes, variances = [], []
-    for L, u, N, scale in (
-        (state.L1, state.u1, state.factors.N11, scale_Z[0]),
-        (state.L2, state.u2, state.factors.N22, scale_Z[1]),
-    ):
-        modes.append(u @ L.T / scale)
-        variances.append(np.einsum("ab,gbc,ac->ga", L, N, L) / scale**2)
-    return structure.unsort(*modes), structure.unsort(*variances)
+    else:
+        laplace.modes = modes
+    value, gradient = laplace(x)
+    return Minimum(x, value, gradient, best.evaluations, curvature.promised(gradient[free]) < SETTLED)

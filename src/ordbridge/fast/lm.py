@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-__all__ = ["fit_lm"]
+__all__ = ["Basis", "basis_of", "fit_lm"]
+
+Basis = tuple[np.ndarray, np.ndarray]  # the columns X as Q R: orthonormal columns Q, and the inverse of R
 
 
-def fit_lm(y: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+def basis_of(X: np.ndarray) -> Basis:
+    """Decompose columns of full rank."""
+    Q, R = np.linalg.qr(X)
+    return Q, np.linalg.inv(R)
+
+
+def fit_lm(y: np.ndarray, X: np.ndarray, basis: Basis | None = None) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Return coefficients, their covariance matrix, the residual standard deviation and the log likelihood.
 
     Examples
@@ -17,12 +27,10 @@ def fit_lm(y: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, float,
     ([0.9167, 1.25], 0.2041)
     """
     n, p = X.shape
-    Q, R = np.linalg.qr(X)
-    beta = np.linalg.solve(R, Q.T @ y)
-    residual = y - X @ beta
+    Q, R_inverse = basis or basis_of(X)
+    part = Q.T @ y
+    residual = y - Q @ part
     rss = float(residual @ residual)
-    R_inverse = np.linalg.inv(R)
     sigma2 = rss / (n - p)
-    with np.errstate(divide="ignore"):
-        loglik = -0.5 * n * (np.log(2.0 * np.pi) + np.log(rss / n) + 1.0)
-    return beta, sigma2 * R_inverse @ R_inverse.T, float(np.sqrt(sigma2)), float(loglik)
+    loglik = -0.5 * n * (math.log(2.0 * math.pi * rss / n) + 1.0) if rss > 0 else math.inf
+    return R_inverse @ part, sigma2 * R_inverse @ R_inverse.T, math.sqrt(sigma2), loglik

@@ -9,9 +9,8 @@ from functools import reduce
 import numpy as np
 
 from ordbridge.errors import InputError
-from ordbridge.fast.terms import Terms
 from ordbridge.fast.variables import Polynomial, label
-from ordbridge.formula import Node
+from ordbridge.formula import Node, Terms
 from ordbridge.models.columns import Column
 
 __all__ = ["contr_poly", "model_matrix", "rank_kept"]
@@ -34,7 +33,7 @@ def model_matrix(terms: Terms, values: Mapping[Node, Value], n: int) -> tuple[np
 
     Examples
     --------
-    >>> from ordbridge.fast.terms import expand
+    >>> from ordbridge.formula import expand
     >>> from ordbridge.formula import Name, parse
     >>> system = Column("factor", np.array([0, 1, 2]), ("A", "B", "C"))
     >>> model_matrix(expand(parse("y ~ system").fixed), {Name("system"): system}, 3)[1]
@@ -121,7 +120,7 @@ def _interaction(left: _Coded, right: _Coded) -> _Coded:
 
 
 def rank_kept(X: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
-    """Return the positions of the columns that R keeps: those that are no combination of columns kept before them.
+    """Return the positions of the columns that R keeps: those that are not combinations of columns kept before them.
 
     LINPACK's rule (``dqrdc2``): a column goes if less than ``tolerance`` of its length is left beside the kept ones.
 

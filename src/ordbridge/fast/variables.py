@@ -14,9 +14,9 @@ import numpy as np
 
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import Binary, Call, Name, Node, Number, Paren, Unary
-from ordbridge.models.columns import Column
+from ordbridge.models.columns import Column, labelled, number_text
 
-__all__ = ["Memory", "Polynomial", "evaluate", "label", "number"]
+__all__ = ["Memory", "Polynomial", "evaluate", "label"]
 
 Memory = dict[Node, Any]
 
@@ -64,7 +64,7 @@ def _numbers(node: Node, columns: Mapping[str, Column], memory: Memory) -> np.nd
             case Name() | Call("factor" | "ordered" | "poly"):
                 value = evaluate(node, columns, memory)
                 if isinstance(value, Polynomial) or value.kind == "factor":
-                    raise InputError(f"{node} is no number, so that nothing can be computed with it in the formula")
+                    raise InputError(f"{node} is not a number, so nothing can be computed from it in the formula")
                 return np.where(value.missing, np.nan, value.values.astype(float))
             case Paren(inner) | Call("I", (inner,)):
                 return _numbers(inner, columns, memory)
@@ -77,7 +77,7 @@ def _numbers(node: Node, columns: Mapping[str, Column], memory: Memory) -> np.nd
                 return _scale(node, _numbers(inner, columns, memory), memory)
             case Call(function, (inner,)):
                 return np.asarray(_FUNCTIONS[function](_numbers(inner, columns, memory)))
-    raise TypeError(f"{node!r} is no arithmetic of columns")
+    raise TypeError(f"{node!r} is not arithmetic of columns")
 
 
 _OPERATORS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power}
@@ -96,12 +96,10 @@ def _factor(node: Node, value: Column | Polynomial, ordered: bool, memory: Memor
         raise InputError(f"{node}: a polynomial has no categories")
     ordered = ordered or value.ordered
     if value.kind == "numeric":
-        if node not in memory:
-            memory[node] = np.unique(value.values[~value.missing])
-        known = memory[node]
-        codes = np.searchsorted(known, value.values)
-        found = known[np.minimum(codes, known.size - 1)] == value.values
-        return Column("factor", np.where(found, codes, -1), tuple(number(x) for x in known), ordered)
+        codes, levels = labelled(value, number_text)
+        known = memory.setdefault(node, levels)
+        position = np.array([known.index(level) if level in known else -1 for level in levels] + [-1])
+        return Column("factor", position[codes], known, ordered)
     levels = ("FALSE", "TRUE") if value.kind == "logical" else value.levels
     if node not in memory:
         memory[node] = np.unique(value.values[~value.missing])
@@ -148,7 +146,7 @@ def label(node: Node) -> str:
     """
     match node:
         case Number():
-            return number(node.value)
+            return number_text(node.value)
         case Call(function, arguments):
             return f"{function}({', '.join(label(argument) for argument in arguments)})"
         case Unary(operator, inner):
@@ -159,21 +157,3 @@ def label(node: Node) -> str:
             space = "" if operator in ":^/" else " "
             return f"{label(left)}{space}{operator}{space}{label(right)}"
     return str(node)
-
-
-def number(value: float) -> str:
-    """Write a number as R's ``as.character`` does: up to 15 digits, in the shorter of its two forms.
-
-    Examples
-    --------
-    >>> number(2.0), number(0.1), number(100000.0), number(123456.0)
-    ('2', '0.1', '1e+05', '123456')
-    """
-    for digits in range(1, 16):
-        scientific = f"{value:.{digits - 1}e}"
-        if float(scientific) == float(f"{value:.14e}"):
-            break
-    mantissa, exponent = scientific.split("e")
-    power = int(exponent)
-    fixed = f"{value:.{max(0, digits - 1 - power)}f}"
-    return fixed if len(fixed) <= len(f"{mantissa}e{power:+03d}") else f"{mantissa}e{power:+03d}"

@@ -4,7 +4,9 @@ A formula that reaches R is code, so nothing is passed on that the parser has no
 that is written back from the tree.
 """
 
-from ordbridge.formula.parser import parse
+from ordbridge.formula.bars import expand_bars, group_name
+from ordbridge.formula.parser import parse, parse_one_side
+from ordbridge.formula.terms import Terms, expand
 from ordbridge.formula.tree import (
     Bar,
     Binary,
@@ -32,9 +34,14 @@ __all__ = [
     "Number",
     "Paren",
     "Summand",
+    "Terms",
     "Unary",
+    "expand",
+    "expand_bars",
+    "group_name",
     "names",
     "parse",
+    "parse_one_side",
     "quote",
     "renamed",
     "written",

@@ -3,6 +3,7 @@
 Grammar (precedence as in R: ``^``, unary minus, ``:``, ``* /``, ``+ -``)::
 
     formula  = response "~" summand { ("+" | "-") summand }
+    one side = "~" terms
     summand  = term | "(" terms ("|" | "||") group ")"
     term     = sums, products and powers of columns, 0, 1 and calls, with + - * : / ^ and parentheses
     call     = factor | ordered | scale | log | exp | sqrt | poly | I, on arithmetic of columns
@@ -31,7 +32,7 @@ from ordbridge.formula.tree import (
     names,
 )
 
-__all__ = ["parse"]
+__all__ = ["parse", "parse_one_side"]
 
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
@@ -72,6 +73,36 @@ def parse(text: str, columns: Collection[str] | None = None) -> Formula:
     return _Parser(text, columns).formula()
 
 
+def parse_one_side(name: str, text: str, columns: Collection[str] | None = None) -> tuple[Summand, ...]:
+    """Read terms such as ``~ system``, without a response and without random effects.
+
+    Parameters
+    ----------
+    name
+        What the terms are called in a refusal.
+    text, columns
+        As for :func:`parse`.
+
+    Examples
+    --------
+    >>> from ordbridge.formula import written
+    >>> written(parse_one_side("scale", "~ system + length"))
+    'system + length'
+    >>> parse_one_side("scale", "rating ~ system")
+    Traceback (most recent call last):
+    ...
+    ordbridge.errors.FormulaError: scale='rating ~ system' must begin with '~', such as '~ system'
+    """
+    if not isinstance(text, str) or not text.lstrip().startswith("~"):
+        raise FormulaError(f"{name}={text!r} must begin with '~', such as '~ system'")
+    if len(text) > LONGEST:
+        raise FormulaError(f"{name} has {len(text)} characters; at most {LONGEST} are read")
+    try:
+        return _Parser(text, columns).one_side()
+    except FormulaError as refusal:
+        raise FormulaError(str(refusal).replace("formula,", f"{name},", 1)) from None
+
+
 class _Token(NamedTuple):
     kind: str  # name, quoted, number, an operator, or "end"
     text: str
@@ -106,7 +137,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             at += 1
             yield _Token(character, character, here)
         elif character in "\r\n":
-            _refuse(here, "a formula is one line; take the line break out")
+            _refuse(here, "a formula is one line; remove the line break")
         elif character in "'\"":
             _refuse(here, "text in quotes is not allowed; write a column's name in backticks if it needs quoting")
         else:
@@ -121,7 +152,7 @@ def _backticked(text: str, start: int) -> tuple[str, int]:
         if text[at] == "\\":
             at += 1
             if at >= len(text) or text[at] not in "`\\":
-                _refuse(at, "a backslash in backticks may only stand before a backtick or a backslash")
+                _refuse(at, "a backslash in backticks is only allowed before a backtick or a backslash")
         if ord(text[at]) < 32:
             _refuse(at + 1, "a control character is not allowed in a name")
         name += text[at]
@@ -134,7 +165,7 @@ def _backticked(text: str, start: int) -> tuple[str, int]:
 
 
 class _Parser:
-    """Recursive descent, one method a rule of the grammar."""
+    """Recursive descent, one method per rule of the grammar."""
 
     def __init__(self, text: str, columns: Collection[str] | None) -> None:
         self.tokens = list(_tokens(text))
@@ -164,7 +195,7 @@ class _Parser:
     def formula(self) -> Formula:
         response = self.arithmetic()
         if not list(names(response)):
-            _refuse(1, "the response, left of '~', is no column")
+            _refuse(1, "the response, left of '~', is not a column")
         self.expect("~", "after the response")
         fixed: list[Summand] = []
         random: list[Bar] = []
@@ -173,7 +204,7 @@ class _Parser:
             part = self.summand()
             if isinstance(part, Bar):
                 if sign == "-":
-                    _refuse(self.token.position - 1, "random effects cannot be taken away with '-'; leave them out")
+                    _refuse(self.token.position - 1, "random effects cannot be removed with '-'; leave them out")
                 random.append(part)
             else:
                 fixed.append(Summand(sign, part))
@@ -182,8 +213,17 @@ class _Parser:
                 break
             sign = operator.kind
         if self.token.kind != "end":
-            _refuse(self.token.position, f"{self.found()} cannot stand here")
+            _refuse(self.token.position, f"{self.found()} is not allowed here")
         return Formula(response, tuple(fixed), tuple(random))
+
+    def one_side(self) -> tuple[Summand, ...]:
+        self.expect("~", "at the beginning")
+        found = self.summands()
+        if self.token.kind in {"|", "||"}:
+            _refuse(self.token.position, "there are no random effects here; put them into the formula")
+        if self.token.kind != "end":
+            _refuse(self.token.position, f"{self.found()} is not allowed here")
+        return found
 
     def sign(self) -> str:
         token = self.take("+", "-")
@@ -230,7 +270,7 @@ class _Parser:
         if self.take("^"):
             degree = self.expect("number", "(a whole number) after '^'")
             if not degree.text.isdigit() or int(degree.text) < 1:
-                _refuse(degree.position, f"'^' takes a whole number from 1 up, not {degree.text}")
+                _refuse(degree.position, f"'^' takes a whole number from 1 on, not {degree.text}")
             return Binary("^", node, Number(degree.text))
         return node
 
@@ -238,7 +278,10 @@ class _Parser:
         """Read a column, 0, 1, a call, or terms in parentheses."""
         if number := self.take("number"):
             if number.text not in {"0", "1"}:
-                _refuse(number.position, f"only 0 and 1 stand for themselves; write I({number.text} * column) to scale")
+                _refuse(
+                    number.position,
+                    f"the only numbers allowed as terms are 0 and 1; write I({number.text} * column) to scale",
+                )
             return Number(number.text)
         if parenthesis := self.take("("):
             self.deeper(parenthesis)
@@ -247,7 +290,7 @@ class _Parser:
             for sign, term in rest:
                 node = Binary(sign, node, term)
             if self.token.kind in {"|", "||"}:
-                _refuse(self.token.position, "random effects stand on their own: … + (terms | group)")
+                _refuse(self.token.position, "random effects must be terms of their own: … + (terms | group)")
             self.expect(")", "to close the parenthesis")
             self.depth -= 1
             return Paren(node)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from ordbridge.errors import ConvergenceWarning
-from ordbridge.models.fit import Fit, engine_module
+import numpy as np
+
+from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout
+from ordbridge.models.engines import engine_module, engine_name
+from ordbridge.models.few_levels import few_levels
+from ordbridge.models.fit import Fit
+from ordbridge.models.laplace_check import check_laplace, check_quadrature
 from ordbridge.models.prepare import prepare
-from ordbridge.models.problem import Problem
+from ordbridge.models.problem import Condition, Estimates, Problem
 
 __all__ = ["clm", "clmm", "lm", "lmer"]
+
+OTHER_START = "R started from its own values; start='fast' starts it at the optimum of the native engine"
 
 
 def clm(
@@ -20,10 +29,17 @@ def clm(
     link: str = "logit",
     threshold: str = "flexible",
     *,
-    engine: str = "ordinal",
+    scale: str | None = None,
+    nominal: str | None = None,
+    weights: str | Sequence[float] | np.ndarray | None = None,
+    offset: str | Sequence[float] | np.ndarray | None = None,
+    engine: str = "r",
     timeout: float | None = None,
 ) -> Fit:
     """Fit a cumulative link model (R: ``ordinal::clm``).
+
+    With thresholds θ, coefficients β, nominal effects that make θ depend on predictors, and scale effects ζ,
+    P(rating ≤ j) = F((θ_j − xᵀβ − offset) / exp(sᵀζ)).
 
     Parameters
     ----------
@@ -35,8 +51,17 @@ def clm(
         ``"logit"``, ``"probit"``, ``"cloglog"``, ``"loglog"`` or ``"cauchit"``.
     threshold
         ``"flexible"``, ``"symmetric"``, ``"symmetric2"`` or ``"equidistant"``.
+    scale
+        Terms of the logarithm of the residual spread, such as ``"~ system"``: systems whose ratings scatter more.
+    nominal
+        Terms that move every threshold on its own, such as ``"~ system"``: systems that are better at one end of the
+        scale and worse at the other. What is here needs no effect on location, which is dropped as aliased.
+    weights
+        A column, or a number for every row, 0 or more: how often the row counts.
+    offset
+        A column, or a number for every row: a part of the linear predictor that is known.
     engine
-        ``"ordinal"``: R. ``"fast"``: the native engine for the same likelihood.
+        ``"r"``: R, the judge of every number. ``"fast"``: the native engine for the same likelihood.
     timeout
         Seconds after which :class:`ordbridge.FitTimeout` is raised.
 
@@ -52,8 +77,12 @@ def clm(
     >>> fit = ob.clm("rating ~ system", ratings)
     >>> fit.tidy()["term"].to_pylist()
     ['1|2', '2|3', 'systemB']
+    >>> fit = ob.clm("rating ~ system", ratings, scale="~ system", engine="fast")
+    >>> fit.tidy()["effect"].to_pylist()
+    ['threshold', 'threshold', 'fixed', 'scale']
     """
-    options = {"link": link, "threshold": threshold, "timeout": timeout}
+    beyond = {"scale": scale, "nominal": nominal, "weights": weights, "offset": offset}
+    options = {"link": link, "threshold": threshold, "timeout": timeout} | beyond
     return _fit(prepare("clm", formula, data, **options), engine)
 
 
@@ -63,8 +92,12 @@ def clmm(
     link: str = "logit",
     threshold: str = "flexible",
     nAGQ: int = 1,
-    engine: str = "ordinal",
     *,
+    scale: str | None = None,
+    nominal: str | None = None,
+    weights: str | Sequence[float] | np.ndarray | None = None,
+    offset: str | Sequence[float] | np.ndarray | None = None,
+    engine: str = "r",
     start: str | None = None,
     timeout: float | None = None,
 ) -> Fit:
@@ -78,6 +111,11 @@ def clmm(
         As for :func:`clm`.
     nAGQ
         1 for the Laplace approximation; more for adaptive quadrature with one scalar random effect, as in R.
+    scale, nominal
+        As for :func:`clm`, with any random effects: the residual spread divides what is left after them. R's clmm has
+        neither, so that they need ``engine="fast"``.
+    weights, offset
+        As for :func:`clm`.
     start
         ``"fast"``: R's optimiser starts at the optimum of the native engine; R still computes everything it returns.
 
@@ -95,11 +133,12 @@ def clmm(
     >>> fit.varcorr()["group"].to_pylist()
     ['participant']
     """
-    options = {"link": link, "threshold": threshold, "nAGQ": nAGQ, "start": start, "timeout": timeout}
+    beyond = {"scale": scale, "nominal": nominal, "weights": weights, "offset": offset}
+    options = {"link": link, "threshold": threshold, "nAGQ": nAGQ, "start": start, "timeout": timeout} | beyond
     return _fit(prepare("clmm", formula, data, **options), engine)
 
 
-def lm(formula: str, data: Any, *, engine: str = "ordinal", timeout: float | None = None) -> Fit:
+def lm(formula: str, data: Any, *, engine: str = "r", timeout: float | None = None) -> Fit:
     """Fit a linear model (R: ``stats::lm``).
 
     Parameters
@@ -129,7 +168,7 @@ def lmer(
     REML: bool = True,
     ddf: str = "Satterthwaite",
     *,
-    engine: str = "ordinal",
+    engine: str = "r",
     timeout: float | None = None,
 ) -> Fit:
     """Fit a linear mixed model (R: ``lmerTest::lmer``).
@@ -161,12 +200,39 @@ def lmer(
 
 
 def _fit(problem: Problem, engine: str) -> Fit:
-    module = engine_module(engine)
+    engine = engine_name(engine)
     started = time.perf_counter()
-    estimates = module.fit(problem)
+    estimates = _estimates(problem, engine)
     fit = Fit(problem, estimates, engine, time.perf_counter() - started)
+    if problem.model == "clmm":
+        fit = _checked(fit)
     _warn(fit)
     return fit
+
+
+def _estimates(problem: Problem, engine: str) -> Estimates:
+    """Fit; where R fails from its own start, say which start may do better."""
+    fits = engine_module(engine)
+    if problem.model != "clmm" or engine != "r" or problem.start is not None:
+        found: Estimates = fits.fit(problem)
+        return found
+    try:
+        found = fits.fit(problem)
+    except FitTimeout:
+        raise
+    except FitError as failure:
+        raise FitError(f"{failure}; {OTHER_START}") from failure
+    if found.converged:
+        return found
+    return replace(found, conditions=(*found.conditions, Condition("fit", "message", OTHER_START)))
+
+
+def _checked(fit: Fit) -> Fit:
+    """Add what makes a clmm's printed tests doubtful: the Laplace approximation, which both engines use, few levels."""
+    rows = fit.matrices()
+    check = check_laplace if fit.problem.nAGQ == 1 else check_quadrature
+    said = (*check(fit.problem, fit.estimates, rows), *few_levels(fit.estimates, rows))
+    return replace(fit, estimates=replace(fit.estimates, conditions=(*fit.estimates.conditions, *said)))
 
 
 def _warn(fit: Fit) -> None:
@@ -180,5 +246,5 @@ def _warn(fit: Fit) -> None:
         problem = "was fitted with warnings"
     else:
         return
-    text = f"{fit.problem.model} {fit.problem.formula} {problem}" + (f" ({said})" if said else "")
+    text = f"{fit.problem.model} {fit.problem.described} {problem}" + (f" ({said})" if said else "")
     warnings.warn(text, ConvergenceWarning, stacklevel=4)

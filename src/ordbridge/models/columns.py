@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 
-__all__ = ["Column", "encode", "encode_response"]
+__all__ = ["EXACT_INTEGERS", "Column", "encode", "encode_response", "labelled", "number_text"]
 
 EXACT_INTEGERS = 2.0**53  # beyond it a float no longer holds every whole number
 
@@ -20,18 +21,24 @@ class Column:
     """A column: ``kind`` is ``"numeric"``, ``"logical"`` or ``"factor"``.
 
     ``values`` are floats with NaN for missing (numeric), or integers with −1 for missing (logical: 0, 1; factor:
-    position in ``levels``).
+    position in ``levels``). Whole numbers that a float cannot hold, such as long identifiers, are also kept as they
+    are in ``whole``: they serve as labels, never as numbers.
     """
 
     kind: str
     values: np.ndarray
     levels: tuple[str, ...] = ()
     ordered: bool = False
+    whole: np.ndarray | None = None
 
     @property
     def missing(self) -> np.ndarray:
         """Whether each value is missing."""
         return np.isnan(self.values) if self.kind == "numeric" else self.values < 0
+
+    def take(self, rows: np.ndarray) -> Column:
+        """Return the column on some rows."""
+        return replace(self, values=self.values[rows], whole=None if self.whole is None else self.whole[rows])
 
 
 def encode(name: str, array: pa.ChunkedArray) -> Column:
@@ -40,7 +47,7 @@ def encode(name: str, array: pa.ChunkedArray) -> Column:
     Examples
     --------
     >>> encode("system", pa.chunked_array([["b", "a", None]]))
-    Column(kind='factor', values=array([ 1,  0, -1]), levels=('a', 'b'), ordered=False)
+    Column(kind='factor', values=array([ 1,  0, -1]), levels=('a', 'b'), ordered=False, whole=None)
     """
     kind = array.type
     if isinstance(kind, pa.DictionaryType):
@@ -52,9 +59,9 @@ def encode(name: str, array: pa.ChunkedArray) -> Column:
         infinite = np.flatnonzero(np.isinf(numbers))
         if infinite.size:
             raise InputError(
-                f"column {name!r} has an infinite value in row {infinite[0] + 1}; mend it or make it missing"
+                f"column {name!r} has an infinite value in row {infinite[0] + 1}; correct it or make it missing"
             )
-        return Column("numeric", numbers)
+        return Column("numeric", numbers, whole=_whole(array, numbers))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _factor_of_text(array)
     if pa.types.is_null(kind):
@@ -105,7 +112,7 @@ def _integer_levels(name: str, column: Column) -> Column:
     fractional = present[(present != np.floor(present)) | (np.abs(present) >= EXACT_INTEGERS)]
     if fractional.size:
         raise InputError(
-            f"the response {name!r} holds {fractional[0]:g}, which is no whole number; an ordinal model needs "
+            f"the response {name!r} holds {fractional[0]:g}, which is not a whole number; an ordinal model needs "
             "categories: round it, or fit lmer"
         )
     values, codes = np.unique(present, return_inverse=True)
@@ -141,5 +148,50 @@ def _factor_of_text(array: pa.ChunkedArray) -> Column:
     return Column("factor", _integers(codes), tuple(levels))
 
 
+def _whole(array: pa.ChunkedArray, numbers: np.ndarray) -> np.ndarray | None:
+    """Return whole numbers as they are if some are too large for a float; a missing one is 0."""
+    if pa.types.is_floating(array.type) or not (np.abs(numbers) >= EXACT_INTEGERS).any():
+        return None
+    values = array.to_pylist()
+    if any(value is not None and value != int(value) for value in values):
+        return None
+    return np.array([0 if value is None else int(value) for value in values], dtype=object)
+
+
 def _integers(array: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def labelled(column: Column, label: Callable[[float], str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return numbers as the codes of their labels, and the labels; what reads alike is one level, as in R.
+
+    Examples
+    --------
+    >>> labelled(Column("numeric", np.array([0.4, 0.3, 0.1 + 0.2, np.nan])), number_text)
+    (array([ 1,  0,  0, -1]), ('0.3', '0.4'))
+    """
+    known, codes = np.unique(column.values[~column.missing], return_inverse=True)
+    labels = [label(value) for value in known.tolist()]
+    levels = tuple(dict.fromkeys(labels))
+    position = {level: i for i, level in enumerate(levels)}
+    all_codes = np.full(column.values.size, -1)
+    all_codes[~column.missing] = np.array([position[text] for text in labels], dtype=np.int64)[codes]
+    return all_codes, levels
+
+
+def number_text(value: float) -> str:
+    """Write a number as R's ``as.character`` does: up to 15 digits, in the shorter of its two forms.
+
+    Examples
+    --------
+    >>> number_text(2.0), number_text(0.1), number_text(100000.0), number_text(123456.0)
+    ('2', '0.1', '1e+05', '123456')
+    """
+    for digits in range(1, 16):
+        scientific = f"{value:.{digits - 1}e}"
+        if float(scientific) == float(f"{value:.14e}"):
+            break
+    mantissa, exponent = scientific.split("e")
+    power = int(exponent)
+    fixed = f"{value:.{max(0, digits - 1 - power)}f}"
+    return fixed if len(fixed) <= len(f"{mantissa}e{power:+03d}") else f"{mantissa}e{power:+03d}"

@@ -1,166 +1,204 @@
-"""The engine that all numbers are judged by: R's ordinal, lmerTest and stats, through the bridge."""
+"""R's functions behind the interface of the engines: what R sees is disguised, what it answers is translated."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ordbridge import bridge
-from ordbridge.errors import FitError, FitTimeout
-from ordbridge.formula import Bar, Binary, Node, Number, Summand, renamed, written
+from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.formula import Name, expand_bars, group_name, written
 from ordbridge.models.columns import Column
+from ordbridge.models.disguise import Disguise, disguise
+from ordbridge.models.engines import engine_module
+from ordbridge.models.groups import positions
+from ordbridge.models.kinds import KINDS
 from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, RandomTerm
+from ordbridge.models.second_opinion import second_opinion
 
-__all__ = ["contrasts", "fit", "matrices", "test_terms"]
-
-PACKAGES = {"clm": ("ordinal",), "clmm": ("ordinal",), "lm": (), "lmer": ("lmerTest",)}
+__all__ = ["contrasts", "fit", "formula_text", "matrices", "refuse", "test_combinations", "test_terms"]
 
 
 def fit(problem: Problem) -> Estimates:
     """Fit the problem in R with one call and return everything R found out."""
-    bridge.require(*PACKAGES[problem.model])
+    refuse(problem)
+    bridge.require(*KINDS[problem.model].packages)
     if problem.ddf == "Kenward-Roger":
         bridge.require("pbkrtest")
-    arguments: dict[str, Any] = {"formula": str(problem.formula), "columns": _columns(problem.columns)}
+    hidden = disguise(problem, rescaled=True)
+    arguments: dict[str, Any] = {"formula": formula_text(hidden.problem), "columns": _columns(hidden.problem.columns)}
     if problem.formula.random:
-        arguments |= {"variables": _variables(problem), "bars": _bars(problem)}
+        arguments |= {"variables": _variables(hidden.problem), "bars": _bars(hidden.problem)}
     if problem.ordinal:
-        arguments |= {"link": problem.link, "threshold": problem.threshold}
+        arguments |= {"link": problem.link, "threshold": problem.threshold, "weights": hidden.problem.weights}
+    if problem.model == "clm":
+        arguments |= {name: f"~ {text}" if text else None for name, text in _aside(hidden.problem).items()}
     if problem.model == "clmm":
-        arguments |= {"nAGQ": problem.nAGQ, "start": _start(problem)}
+        arguments |= {"nAGQ": problem.nAGQ, "start": _start(hidden.problem)}
     if problem.model == "lmer":
         arguments |= {"REML": problem.REML, "ddf": problem.ddf}
-    answer = bridge.call(f"fit_{problem.model}", arguments, problem.timeout)
+    started = time.perf_counter()
+    answer = _call(hidden, f"fit_{problem.model}", arguments, problem.timeout)
+    seconds = time.perf_counter() - started
     if answer.status == "timeout":
         raise FitTimeout(
             f"{problem.model} ran longer than {problem.timeout:g} seconds and was stopped: {problem.formula}"
         )
     if answer.status == "error":
         raise FitError(f"R could not fit {problem.formula} ({problem.model}, stage {answer.stage}): {answer.error}")
-    return _estimates(answer.value, tuple(Condition(*said) for said in answer.conditions))
+    found = hidden.reveal(_estimates(answer.value, tuple(Condition(*said) for said in answer.conditions)))
+    if not problem.formula.random:
+        return found
+    doubts = second_opinion(problem, found, seconds, hidden.texts(answer.value.get("far_columns") or ()))
+    return replace(found, conditions=(*found.conditions, *doubts))
 
 
 def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Column]) -> Matrices:
     """Return R's model matrices for new rows."""
-    expanded = expand_bars(problem.formula.random)
+    hidden = disguise(problem)
+    nodes = {group_name(bar.group): bar.group for bar in expand_bars(problem.formula.random)}
+    n = len(next(iter(newdata.values())).values)
+    offset = np.zeros(n) if problem.offset is None else newdata[problem.offset].values
+    known = hidden.problem.columns
+    new = {
+        hidden.plain[name]: replace(column, levels=known[hidden.plain[name]].levels)
+        for name, column in newdata.items()
+        if name in hidden.plain
+    }
     value = _ask(
+        hidden,
         "new_matrices",
         {
-            "variables": _variables(problem),
-            "fixed": _fixed(problem),
-            "bars": _bars(problem),
-            "columns": _columns(problem.columns),
-            "new_columns": _columns(newdata),
+            "variables": _variables(hidden.problem),
+            "fixed": _fixed(hidden.problem),
+            "bars": [bar["terms"] for bar in _bars(hidden.problem)],
+            **_aside(hidden.problem),
+            "columns": _columns(hidden.problem.columns),
+            "new_columns": _columns(new or {"one": Column("numeric", np.ones(n))}),
         },
     )
-    n = int(value["n"][0])
-    X = value["X"].reshape((n, -1), order="F")
-    kept = [term for term, effect in zip(estimates.terms, estimates.effects, strict=True) if effect == "fixed"]
-    X = X[:, [value["X_names"].index(term) for term in kept]]
+    X = _kept(hidden, value["X"], value["X_names"], n, _terms_having(estimates, "fixed"))
+    nominal = _kept(hidden, value["aside"][0], value["aside_names"][0], n, _nominal_columns(estimates))
+    scale = _kept(hidden, value["aside"][1], value["aside_names"][1], n, _terms_having(estimates, "scale"))
     Z, level = [], []
-    waiting = list(range(len(expanded)))
+    waiting = list(enumerate(hidden.problem.formula.random))
     for term in estimates.random:  # R orders the terms by their numbers of levels, the formula as it was written
         q = len(term.terms)
         i = next(
-            j
-            for j in waiting
-            if _same_group(term.group, str(expanded[j].group)) and value["Z_names"][j] in (None, list(term.terms))
+            i
+            for i, bar in waiting
+            if hidden.text(str(bar.group)) == term.group
+            and (value["Z_names"][i] is None or hidden.texts(value["Z_names"][i]) == term.terms)
         )
-        waiting.remove(i)
-        known = value["Z_names"][i] is not None
-        Z.append(value["Z"][i].reshape((n, q), order="F") if known else np.zeros((n, q)))
-        level.append(value["level"][i])
-    complete = ~np.isnan(X).any(axis=1)
-    return Matrices(np.where(complete[:, None], X, 0.0), tuple(np.nan_to_num(z) for z in Z), tuple(level), complete)
+        waiting = [(j, bar) for j, bar in waiting if j != i]
+        Z.append(np.zeros((n, q)) if value["Z_names"][i] is None else value["Z"][i].reshape((n, q), order="F"))
+        level.append(positions(nodes[term.group], term.levels, newdata, n))
+    complete = ~np.isnan(np.column_stack([X, nominal, scale, offset])).any(axis=1)
+    X, nominal, scale = (np.where(complete[:, None], matrix, 0.0) for matrix in (X, nominal, scale))
+    random = tuple(np.nan_to_num(z) for z in Z)
+    return Matrices(X, random, tuple(level), complete, nominal, scale, np.where(complete, offset, 0.0))
 
 
-def contrasts(problem: Problem, estimates: Estimates, factor: str, adjust: str, level: float) -> dict[str, Any]:
-    """Return all pairwise differences between the levels of a factor, from emmeans."""
+def refuse(problem: Problem) -> None:
+    """Refuse what R has no function for."""
+    if problem.model != "clmm":
+        return
+    for part in ("scale", "nominal"):
+        if getattr(problem, part):
+            raise InputError(f"R's clmm has no {part} effects; use engine='fast'")
+    if problem.weights and (problem.columns[problem.weights].values == 0).any():
+        raise InputError("R's clmm does not take weights of 0; leave these rows out, or use engine='fast'")
+
+
+def _kept(hidden: Disguise, flat: np.ndarray, names: list[str] | None, n: int, kept: list[str]) -> np.ndarray:
+    """Return the columns of a model matrix that have a coefficient."""
+    columns = hidden.texts(names or ())
+    return flat.reshape((n, len(columns)), order="F")[:, [columns.index(name) for name in kept]]
+
+
+def _terms_having(estimates: Estimates, effect: str) -> list[str]:
+    return [term for term, own in zip(estimates.terms, estimates.effects, strict=True) if own == effect]
+
+
+def _nominal_columns(estimates: Estimates) -> list[str]:
+    """Return the columns of nominal effects: in each block, what follows the name of the first threshold and a dot."""
+    thresholds, nominal = (_terms_having(estimates, effect) for effect in ("threshold", "nominal"))
+    if not nominal:
+        return []
+    first = thresholds[0].removesuffix(".(Intercept)")
+    return [term[len(first) + 1 :] for term in nominal[:: len(thresholds)]]
+
+
+def contrasts(
+    problem: Problem, estimates: Estimates, factor: str, adjust: str, level: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return all pairwise differences between the levels of a factor, from emmeans, and what emmeans says of them."""
     bridge.require("emmeans")
-    problem, factor = _without_backticks(problem, factor)
-    common = {"factor": factor, "columns": _columns(problem.columns), "adjust": adjust, "level": float(level)}
+    used = {name: column.take(estimates.rows) for name, column in problem.columns.items()}
+    hidden = disguise(replace(problem, columns=used, n_rows=len(estimates.rows)), rescaled=problem.model == "lmer")
+    common = {
+        "factor": hidden.plain[factor],
+        "columns": _columns(hidden.problem.columns),
+        "adjust": adjust,
+        "level": float(level),
+    }
     if problem.model == "lmer":
         bridge.require("lmerTest", "pbkrtest")
-        return _ask(
-            "pairwise_from_lmer",
-            common | {"formula": str(problem.formula), "REML": problem.REML, "ddf": problem.ddf},
-        )
-    fixed = np.array([effect == "fixed" for effect in estimates.effects])
-    coefficients, vcov = estimates.estimate[fixed], estimates.vcov[np.ix_(fixed, fixed)]
-    if problem.ordinal:
-        coefficients = np.concatenate([[0.0], coefficients])
-        vcov = np.pad(vcov, ((1, 0), (1, 0)))
-    df = float(estimates.df[fixed][0]) if problem.model == "lm" else float("inf")
-    return _ask(
-        "pairwise_from_estimates",
-        common
-        | {
-            "fixed": _fixed(problem),
-            "variables": _variables(problem),
-            "coefficients": coefficients,
-            "vcov": vcov.ravel(),
-            "df": df,
-        },
-    )
+        value = _ask(hidden, "pairwise_from_lmer", common | _at_optimum(hidden.problem, estimates))
+        for name in ("estimate", "std_error", "conf_low", "conf_high"):
+            value[name] = value[name] / hidden.response_scale
+    else:
+        fixed = np.array([effect == "fixed" for effect in estimates.effects])
+        coefficients, vcov = estimates.estimate[fixed], estimates.vcov[np.ix_(fixed, fixed)]
+        if problem.ordinal:  # differences do not depend on the thresholds: the intercept is set to zero
+            coefficients = np.concatenate([[0.0], coefficients])
+            vcov = np.pad(vcov, ((1, 0), (1, 0)))
+        df = float(estimates.df[fixed][0]) if problem.model == "lm" else float("inf")
+        estimated = {"coefficients": coefficients, "vcov": vcov.ravel(), "df": df}
+        value = _ask(hidden, "pairwise_from_estimates", common | {"fixed": _fixed(hidden.problem)} | estimated)
+    notes = hidden.texts(value.pop("notes") or ())
+    value["contrast"] = list(hidden.texts(value["contrast"]))
+    return value, notes
 
 
-def test_terms(problem: Problem) -> dict[str, Any]:
+def test_terms(problem: Problem, estimates: Estimates) -> dict[str, Any]:
     """Return an F test of every term of an lmer, from lmerTest."""
     bridge.require("lmerTest", *(("pbkrtest",) if problem.ddf == "Kenward-Roger" else ()))
-    arguments = {"formula": str(problem.formula), "columns": _columns(problem.columns)}
-    return _ask("test_terms", arguments | {"REML": problem.REML, "ddf": problem.ddf})
+    hidden = disguise(problem, rescaled=True)
+    arguments = {"columns": _columns(hidden.problem.columns)} | _at_optimum(hidden.problem, estimates)
+    value = _ask(hidden, "test_terms", arguments)
+    return value | {"term": list(hidden.texts(value["term"]))}
 
 
-def expand_bars(bars: Sequence[Bar]) -> list[Bar]:
-    """Write nested groups and uncorrelated terms out as lme4 does.
-
-    Examples
-    --------
-    >>> from ordbridge.formula import parse
-    >>> [str(bar) for bar in expand_bars(parse("y ~ 1 + (x || a/b)").random)]
-    ['(1 | a)', '(0 + x | a)', '(1 | a:b)', '(0 + x | a:b)']
-    """
-    expanded = []
-    for bar in bars:
-        for group in _nested(bar.group):
-            if bar.correlated:
-                expanded.append(Bar(bar.summands, group))
-                continue
-            zero = any(str(s.term) == "0" or (s.sign == "-" and str(s.term) == "1") for s in bar.summands)
-            if not zero:
-                expanded.append(Bar((Summand("+", Number("1")),), group))
-            for summand in bar.summands:
-                if not isinstance(summand.term, Number):
-                    expanded.append(Bar((Summand("+", Number("0")), summand), group))
-    return expanded
+def test_combinations(problem: Problem, estimates: Estimates, L: np.ndarray) -> dict[str, Any]:
+    """Return a joint F test of combinations of an lmer's coefficients, the rows of L, from lmerTest."""
+    bridge.require("lmerTest", *(("pbkrtest",) if problem.ddf == "Kenward-Roger" else ()))
+    hidden = disguise(problem, rescaled=True)
+    arguments = {"columns": _columns(hidden.problem.columns), "L": L.ravel(), "combinations": len(L)}
+    value = _ask(hidden, "test_combinations", arguments | _at_optimum(hidden.problem, estimates))
+    return {"df": len(L)} | {name: float(value[name][0]) for name in ("statistic", "den_df", "p_value")}
 
 
-def _nested(group: Node) -> list[Node]:
-    if isinstance(group, Binary) and group.operator == "/":
-        outer = _nested(group.left)
-        return [*outer, Binary(":", outer[-1], group.right)]
-    return [group]
+def _at_optimum(hidden: Problem, estimates: Estimates) -> dict[str, Any]:
+    """Describe an lmer whose optimum is known, so that R computes tests there and does not look for another."""
+    return {"formula": str(hidden.formula), "theta": estimates.theta, "REML": hidden.REML, "ddf": hidden.ddf}
 
 
-def _same_group(a: str, b: str) -> bool:
-    """Tell whether two grouping factors are the same, whatever their quoting and the order of an interaction."""
-    first, second = (re.sub(r"[`\\]", "", text).split(":") for text in (a, b))
-    return sorted(first) == sorted(second)
+def _call(hidden: Disguise, function: str, arguments: Mapping[str, Any], timeout: float | None = None) -> bridge.Answer:
+    """Call R and put the user's words into everything it says."""
+    try:
+        answer = bridge.call(function, arguments, timeout)
+    except InputError as refusal:
+        raise InputError(hidden.text(str(refusal))) from None
+    return answer._replace(error=hidden.text(answer.error))
 
 
-def _without_backticks(problem: Problem, factor: str) -> tuple[Problem, str]:
-    """Rename the columns that have a backtick in their name, which emmeans cannot read."""
-    new = {name: f"column.{i}" for i, name in enumerate(problem.columns) if "`" in name}
-    columns = {new.get(name, name): column for name, column in problem.columns.items()}
-    return replace(problem, formula=renamed(problem.formula, new), columns=columns), new.get(factor, factor)
-
-
-def _ask(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    answer = bridge.call(function, arguments)
+def _ask(hidden: Disguise, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    answer = _call(hidden, function, arguments)
     if answer.status != "ok":
         raise FitError(f"R could not do {function}: {answer.error}")
     value: dict[str, Any] = answer.value
@@ -183,10 +221,25 @@ def _column(column: Column) -> dict[str, Any]:
 
 def _variables(problem: Problem) -> str:
     """Write the formula with every bar replaced by a plus: all the variables a complete row needs."""
-    parts = [_fixed(problem)]
+    parts = [_fixed(problem), *(text for text in _aside(problem).values() if text)]
+    parts += [str(Name(column)) for column in (problem.weights, problem.offset) if column]
     for bar in problem.formula.random:
         parts += [written(bar.summands), str(bar.group)]
     return f"{problem.formula.response} ~ {' + '.join(parts)}"
+
+
+def formula_text(problem: Problem) -> str:
+    """Write the formula; an offset comes before the bars, after which clmm takes another column for it."""
+    formula = problem.formula
+    if problem.offset is None:
+        return str(formula)
+    parts = [written(formula.fixed) or "1", f"offset({Name(problem.offset)})", *map(str, formula.random)]
+    return f"{formula.response} ~ {' + '.join(parts)}"
+
+
+def _aside(problem: Problem) -> dict[str, str | None]:
+    """Write the terms of nominal and scale effects."""
+    return {name: written(getattr(problem, name)) or None for name in ("nominal", "scale")}
 
 
 def _fixed(problem: Problem) -> str:
@@ -196,23 +249,25 @@ def _fixed(problem: Problem) -> str:
 
 
 def _bars(problem: Problem) -> list[dict[str, str]]:
-    return [{"terms": written(bar.summands), "group": str(bar.group)} for bar in expand_bars(problem.formula.random)]
+    return [{"terms": written(bar.summands), "group": str(bar.group)} for bar in problem.formula.random]
 
 
 def _start(problem: Problem) -> Any:
-    if problem.start is None:
-        return None
-    from ordbridge.fast import start
-
-    return start(problem)
+    return None if problem.start is None else engine_module("fast").start(problem)
 
 
 def _estimates(value: Mapping[str, Any], conditions: tuple[Condition, ...]) -> Estimates:
     terms = tuple(value["terms"])
-    k = int(value["n_thresholds"][0])
+    n_thresholds, n_nominal, n_scale = (
+        int(value[name][0]) if name in value else 0 for name in ("n_thresholds", "n_nominal", "n_scale")
+    )
+    n_fixed = len(terms) - n_thresholds - n_nominal - n_scale
+    counts = {"threshold": n_thresholds, "nominal": n_nominal, "fixed": n_fixed, "scale": n_scale}
+    levels = tuple(value.get("levels") or ())
+    cutpoints = np.reshape(value.get("cutpoints", np.empty(0)), (-1, max(len(levels) - 1, 0) or 1))
     return Estimates(
         terms=terms,
-        effects=("threshold",) * k + ("fixed",) * (len(terms) - k),
+        effects=tuple(effect for effect, count in counts.items() for _ in range(count)),
         estimate=value["estimate"],
         std_error=value["std_error"],
         df=value["df"],
@@ -227,14 +282,17 @@ def _estimates(value: Mapping[str, Any], conditions: tuple[Condition, ...]) -> E
         singular=bool(value["singular"][0]),
         package_version=value["package"][0],
         dropped=tuple(value["dropped"] or ()),
-        levels=tuple(value.get("levels") or ()),
-        cutpoints=value.get("cutpoints", np.empty(0)),
+        levels=levels,
+        cutpoints=cutpoints[0] if levels else np.empty(0),
+        cutpoint_shifts=cutpoints[1:] if levels else np.empty((0, 0)),
         sigma=_number(value.get("sigma")),
+        theta=value.get("theta"),
         max_gradient=_number(value.get("max_gradient")),
         hessian_condition=_number(value.get("hessian_condition")),
         evaluations=None if value.get("evaluations") is None else int(value["evaluations"][0]),
         r_version=value["r_version"][0],
         conditions=conditions,
+        details={"invalid": bool(value["invalid"][0])} if "invalid" in value else {},
     )
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ordbridge.formats import as_text
+from ordbridge.models.kinds import KINDS
+
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["text"]
+__all__ = ["factor_lines", "text"]
 
-TITLES = {
-    "clm": "Cumulative Link Model",
-    "clmm": "Cumulative Link Mixed Model",
-    "lm": "Linear model",
-    "lmer": "Linear mixed model",
+TABLES = {
+    ("fixed",): "Coefficients:",
+    ("scale",): "log-scale coefficients:",
+    ("threshold", "nominal"): "Threshold coefficients:",
 }
 STARS = "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1"
 
@@ -23,8 +25,8 @@ def text(fit: Fit) -> str:
     parts = [_head(fit)]
     if fit.estimates.random:
         parts.append(_random(fit))
-    for effect, title in (("fixed", "Coefficients:"), ("threshold", "Threshold coefficients:")):
-        rows = [row for row in fit.tidy().to_pylist() if row["effect"] == effect]
+    for effects, title in TABLES.items():
+        rows = [row for row in fit.tidy().to_pylist() if row["effect"] in effects]
         if rows:
             parts.append(_coefficients(title, rows))
     said = [f"{c.kind} ({c.stage}): {c.text}" for c in fit.estimates.conditions]
@@ -59,7 +61,18 @@ def _head(fit: Fit) -> str:
         notes.append("NOT CONVERGED: do not trust these numbers")
     if fit.singular:
         notes.append("SINGULAR: a variance is estimated at zero or a correlation at ±1")
-    return "\n".join([f"{TITLES[p.model]}{method}", "", f"formula: {p.formula}", *_grid([columns, cells]), *notes])
+    beyond = [f"{name}: {g[name]}" for name in ("scale", "nominal", "weights", "offset") if g[name] is not None]
+    lines = [f"formula: {p.formula}", *beyond, *factor_lines(fit), *_grid([columns, cells]), *notes]
+    return "\n".join([f"{KINDS[p.model].title}{method}", "", *lines])
+
+
+def factor_lines(fit: Fit) -> list[str]:
+    """Say for each factor of the fixed part which levels it has, in their order, and which is the reference."""
+    lines = []
+    for row in fit.factors().to_pylist():
+        levels = [f"{level} (reference)" if level == row["reference"] else level for level in row["levels"]]
+        lines.append(f"{row['factor']}: {(' < ' if row['ordered'] else ', ').join(levels)}")
+    return lines
 
 
 def _random(fit: Fit) -> str:
@@ -95,7 +108,7 @@ def _coefficients(title: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "NaN" if value is None else f"{value:.5g}"
+    return as_text(value, "{:.5g}".format, missing="NaN")
 
 
 def _p_value(p: float | None) -> str:

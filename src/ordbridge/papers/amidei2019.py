@@ -12,12 +12,13 @@ import math
 import os
 import re
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import datasets
+from ordbridge import data, figures
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.papers.reproduction import (
     CORRECTED,
@@ -28,10 +29,21 @@ from ordbridge.papers.reproduction import (
     Reproduction,
     claims_table,
 )
-from ordbridge.reliability import Reliability, analyse, davies_fleiss_kappa, fleiss_kappa, goodman_kruskal_gamma, plots
+from ordbridge.reliability import Reliability, analyse, davies_fleiss_kappa, fleiss_kappa, goodman_kruskal_gamma
+from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.ratings import GAP, Ratings
 
-__all__ = ["COMMON_QUESTIONS", "claims", "cut_off", "reproduce", "shuffled_within_items"]
+__all__ = [
+    "COMMON_QUESTIONS",
+    "SLIPS",
+    "TABLE_3",
+    "TABLE_5",
+    "TABLE_7",
+    "claims",
+    "cut_off",
+    "reproduce",
+    "shuffled_within_items",
+]
 
 REFERENCE = (
     "Amidei, J., Piwek, P., & Willis, A. (2019). Agreement is overrated: a plea for correlation to assess human "
@@ -57,31 +69,68 @@ claims = {
     "kappa": Claim("κ of the three Flickr-8k judges", "0.52", "Flickr-8k"),
     "gamma": Claim("mean pairwise γ of the three Flickr-8k judges", "0.98", "Flickr-8k"),
 }
-"""The paper's coefficients that are at hand; those of its Tables 6 and 7 are not (``printed`` takes them)."""
+"""The paper's two coefficients of Flickr-8k."""
+
+TABLE_3: dict[str, tuple[int, str, str | None, str | None]] = {
+    "percent agreement": (7, "0.69", "0.44", "0.94"),
+    "Cohen's κ": (4, "0.40", "0.10", "0.88"),
+    "Krippendorff's α": (5, "0.62", "0.37", "0.90"),
+    "Fleiss' κ": (5, "0.53", "0.29", "0.78"),
+    "Pearson's r": (2, "0.42", "0.20", "0.71"),
+    "Kendall's W": (1, "0.61", "0.47", "0.76"),
+    "weighted κ": (1, "0.07", None, None),
+    "κ, unnamed": (3, "0.57", "0.32", "0.77"),
+}
+"""What 24 of the 135 surveyed papers report: times used, mean, lowest, highest."""
+
+TABLE_5: dict[str, tuple[tuple[str, str], ...]] = {
+    "Syntactic": ((".36", ".56"), (".59", ".86"), (".21", ".37")),
+    "Comprehensibility": ((".55", ".92"), (".63", "1"), (".48", ".91")),
+    "Fluency": ((".30", ".56"), (".39", "1"), (".17", ".27")),
+    "Pertinence": ((".20", ".57"), (".22", ".47"), (".07", ".48")),
+    "average": ((".35", ".65"), (".45", ".83"), (".23", ".50")),
+}
+"""The pilot, whose ratings are not public: κ and γ of all seven judges, of three native, of four non-native ones."""
+
+TABLE_7_PAIRS = ((1, 2), (1, 3), (1, 4), (1, 6), (2, 5), (3, 5), (4, 5), (5, 6))
+TABLE_7: dict[str, tuple[str, str]] = {
+    "Ambiguity": (".06 .17 .29 .08 .45 .14 .17 .23", ".33 .33 .61 .21 .84 .51 .39 .75"),
+    "Correctness": (".31 .31 .31 -.00013 .20 .32 .28 .13", ".67 .67 .71 .39 .57 .62 .57 .39"),
+    "QuestionType": (".32 -.05 .2 .34 1 .14 .15 .52", ".91 -1 1 .89 1 .45 .80 .95"),
+    "Relevance": (".13 .16 .13 .08 .15 .28 .19 .01", ".41 .63 .67 .76 .58 .79 .63 1"),
+    "Variety": (".35 .89 .10 .08 .52 .36 .29 .35", ".81 .99 .08 .15 .82 .73 .43 .54"),
+    "average": (".23 .29 .20 .11 .46 .24 .21 .24", ".62 .32 .61 .48 .76 .62 .56 .72"),
+}
+"""κ and γ of each pair of judges of QG-STEC as printed: cut off, with as many decimals as stand there."""
+
+SLIPS = {
+    "γ, Correctness, judges 1 and 3": "it repeats the γ of judges 1 and 2; computed again it is .634",
+    "κ, QuestionType, judges 1 and 4": "it has one decimal where all others have two; computed again it is .223",
+}
+"""The two numbers of Table 7 that do not come out of the paper's own ratings."""
 
 
+@takes_old_options
 def reproduce(
     qgstec: str | os.PathLike[str] | None = None,
     flickr: str | os.PathLike[str] | None = None,
     *,
     printed: str | os.PathLike[str] | None = None,
-    draws: int = 1000,
 ) -> Reproduction:
     """Compute κ and γ for every criterion and pair of judges, with the paper's numbers where they are at hand.
 
     Parameters
     ----------
     qgstec
-        Ratings of QG-STEC; see :func:`ordbridge.datasets.read_qgstec`. The paper's six judges are in
-        ``Export-Subsets.zip``; a table in the long form of :mod:`ordbridge.datasets` is taken too.
+        Ratings of QG-STEC; see :func:`ordbridge.data.read_qgstec`. The paper's six judges are in
+        ``Export-Subsets.zip``; a table in the long form of :mod:`ordbridge.data` is taken too.
     flickr
-        Judgements of Flickr-8k; see :func:`ordbridge.datasets.read_flickr8k`, or the long form.
+        Judgements of Flickr-8k; see :func:`ordbridge.data.read_flickr8k`, or the long form.
     printed
-        The coefficients of the paper's Tables 6 and 7, which are not at hand here, typed from a copy of the paper: CSV
+        Further coefficients of the paper, such as those of its Table 6, typed from a copy of it: CSV
         with ``criterion, rater_a, rater_b, kappa, gamma``. Judges are 1 to 6, left empty for all judges together;
-        numbers stand as they are printed, or are left empty.
-    draws
-        Resamples for the intervals.
+        numbers stand as they are printed, or are left empty. Table 7 is built in (:data:`TABLE_7`); what a file says
+        comes before it.
     """
     if qgstec is None and flickr is None:
         raise InputError("name a file: qgstec=… or flickr=…; nothing is downloaded")
@@ -92,23 +141,23 @@ def reproduce(
     summary: list[str] = []
     cautions: list[str] = []
     if qgstec is not None:
-        tables_6_and_7 = {} if printed is None else _printed(printed)
-        _questions(_ratings(qgstec, datasets.read_qgstec), tables_6_and_7, draws, parts, rows, summary, cautions)
+        typed = {} if printed is None else _printed(printed)
+        _questions(_ratings(qgstec, data.read_qgstec), typed, parts, rows, summary, cautions)
     if flickr is not None:
-        _captions(_ratings(flickr, datasets.read_flickr8k), draws, parts, rows, summary, cautions)
+        _captions(_ratings(flickr, data.read_flickr8k), parts, rows, summary, cautions)
     title = "Agreement and correlation, computed again"
     return Reproduction(title, REFERENCE, tuple(summary), claims_table(rows), tuple(parts), tuple(cautions))
 
 
-def cut_off(value: float) -> str:
-    """Return a number cut off after two decimals, as the paper prints them.
+def cut_off(value: float, decimals: int = 2) -> str:
+    """Return a number cut off after two decimals, or after as many as the paper prints.
 
     Examples
     --------
-    >>> cut_off(0.98875), cut_off(-0.019)
-    ('0.98', '-0.01')
+    >>> cut_off(0.98875), cut_off(-0.019), cut_off(-0.000139, 5)
+    ('0.98', '-0.01', '-0.00013')
     """
-    return f"{math.trunc(100 * value) / 100:.2f}"
+    return f"{math.trunc(10**decimals * value) / 10**decimals:.{decimals}f}"
 
 
 def shuffled_within_items(ratings: Ratings, seed: int = 1) -> Ratings:
@@ -121,11 +170,12 @@ def shuffled_within_items(ratings: Ratings, seed: int = 1) -> Ratings:
     >>> sorted(shuffled.codes[0].tolist())
     [0, 1, 2]
     """
-    from dataclasses import replace
+    from dataclasses import fields
 
     order = np.random.RandomState(seed).random_sample(ratings.codes.shape)
     order = np.where(ratings.codes == GAP, 2.0, order)  # gaps go last
-    return replace(ratings, codes=np.take_along_axis(ratings.codes, order.argsort(axis=1), axis=1))
+    labels = {f.name: getattr(ratings, f.name) for f in fields(ratings) if f.name not in ("row", "column", "code")}
+    return Ratings.from_codes(np.take_along_axis(ratings.codes, order.argsort(axis=1), axis=1), **labels)
 
 
 def _ratings(path: str | os.PathLike[str], reader: Any) -> pa.Table:
@@ -142,10 +192,10 @@ def _ratings(path: str | os.PathLike[str], reader: Any) -> pa.Table:
     return table
 
 
-def _analysed(table: pa.Table, item: str, draws: int, cautions: list[str], where: str) -> Reliability:
+def _analysed(table: pa.Table, item: str, cautions: list[str], where: str) -> Reliability:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StatisticalWarning)
-        result = analyse(table, item=item, criterion="criterion", draws=draws)
+        result = analyse(table, item=item, criterion="criterion")
     cautions += [f"{where}: {w.message}" for w in caught if issubclass(w.category, StatisticalWarning)]
     return result
 
@@ -166,10 +216,10 @@ def _printed(path: str | os.PathLike[str]) -> Printed:
             criterion, *judges, kappa, gamma = ((line[name] or "").strip() for name in names)
             for value in filter(None, (kappa, gamma)):
                 if not re.fullmatch(r"-?[01]?\.\d+|-?[01]", value):
-                    raise InputError(f"{where}: {value!r} is no coefficient such as 0.52")
+                    raise InputError(f"{where}: {value!r} is not a coefficient such as 0.52")
             for judge in filter(None, judges):
                 if not judge.isdigit():
-                    raise InputError(f"{where}: judge {judge!r} is no number from 1 to 6")
+                    raise InputError(f"{where}: judge {judge!r} is not a number from 1 to 6")
             key = (criterion, *(f"P{int(judge):03d}" for judge in judges if judge))
             if key in found:
                 raise InputError(f"{where}: {', '.join(key)} stands there twice")
@@ -199,19 +249,21 @@ def _explained(claim: Claim, name: str, ours: dict[str, Any]) -> dict[str, str]:
     value, other = ours[name], ours["fleiss_1971"] if name == "kappa" else None
     if value is None:
         return claim.judged("–", CORRECTED, "not defined: there is no variation")
-    if float(cut_off(value)) == float(claim.paper):
-        return claim.judged(f"{value:.5f}", HOLDS, "cut off after two decimals")
-    if round(value, 2) == float(claim.paper):
-        return claim.judged(f"{value:.5f}", HOLDS, "rounded to two decimals, not cut off")
-    if other is not None and float(cut_off(other)) == float(claim.paper):
+    decimals = len(claim.paper.partition(".")[2])
+    if float(cut_off(value, decimals)) == float(claim.paper):
+        return claim.judged(f"{value:.5f}", HOLDS, f"cut off after {decimals} decimals")
+    if round(value, decimals) == float(claim.paper):
+        return claim.judged(f"{value:.5f}", HOLDS, f"rounded to {decimals} decimals, not cut off")
+    if other is not None and float(cut_off(other, decimals)) == float(claim.paper):
         return claim.judged(f"{value:.5f}", CORRECTED, f"printed is the coefficient of Fleiss (1971), {other:.5f}")
+    if claim.what in SLIPS:
+        return claim.judged(f"{value:.5f}", CORRECTED, f"a slip of the paper: {SLIPS[claim.what]}")
     return claim.judged(f"{value:.5f}", CORRECTED, "no way of computing it that we know gives the printed number")
 
 
 def _questions(
     table: pa.Table,
     printed: Printed,
-    draws: int,
     parts: list[Part],
     rows: list[dict[str, str]],
     summary: list[str],
@@ -219,9 +271,11 @@ def _questions(
 ) -> None:
     """Add what the paper does with the judges of QG-STEC."""
     # A sentence has several questions, and a judge rates each of them.
-    result = _analysed(table, "text_id", draws, cautions, "QG-STEC")
+    result = _analysed(table, "text_id", cautions, "QG-STEC")
     judges = sorted({row["rater"] for row in result.raters.to_pylist()})
     six = len(judges) == 6
+    if six:
+        printed = _table_7(set(result.ratings)) | printed
     pairs = [row for row in result.pairs.to_pylist() if row["n_common"]]
     if not six:
         cautions.append(
@@ -233,11 +287,12 @@ def _questions(
     ours: dict[tuple[str, ...], dict[str, Any]] = {(r["criterion"],): r for r in by_criterion.to_pylist()}
     ours |= {(r["criterion"], r["rater_a"], r["rater_b"]): r for r in by_pair.to_pylist()}
     rows += _beside_the_paper(printed, ours)
+    rows += _averages() if six else []
     summary += _reading(result)
-    beside = "those of the paper that were typed in stand beside them" if printed else "only ours are shown"
+    beside = "those that the paper prints in its Table 7 stand beside them" if printed else "only ours are shown"
     summary.append(
-        f"QG-STEC: κ and γ of {len(pairs)} pairs of judges and criteria are computed from {len(judges)} judges; the "
-        f"paper's own coefficients for them (Tables 6 and 7) are not at hand here: {beside}."
+        f"QG-STEC: κ and γ of {len(pairs)} pairs of judges and criteria are computed from {len(judges)} judges; "
+        f"{beside}."
     )
     text = (
         "κ is Cohen's, which for two judges is what the paper calls Fleiss' κ; the coefficient of Fleiss (1971) stands "
@@ -247,13 +302,72 @@ def _questions(
         Part("qgstec_criteria", "QG-STEC: all judges, by criterion", by_criterion, text),
         Part("qgstec_pairs", "QG-STEC: every pair of judges with common questions", by_pair),
         Part("qgstec_judges", "QG-STEC: judges who stand apart", _flagged(result)),
+        Part("table_5", "The pilot of the paper (Table 5), whose ratings are not public", _pilot()),
+        _survey(result, "QG-STEC"),
     ]
     for criterion, ratings in result.ratings.items():
         name = criterion.lower()
         parts.append(
-            Part(f"qgstec_{name}_pairs", f"{criterion}: pairs of judges", plots.pairs_heatmap(result.pairs, criterion))
+            Part(
+                f"qgstec_{name}_pairs", f"{criterion}: pairs of judges", figures.pairs_heatmap(result.pairs, criterion)
+            )
         )
-        parts.append(Part(f"qgstec_{name}_categories", f"{criterion}: categories used", plots.categories_used(ratings)))
+        parts.append(
+            Part(f"qgstec_{name}_categories", f"{criterion}: categories used", figures.categories_used(ratings))
+        )
+
+
+def _table_7(criteria: set[str]) -> Printed:
+    """Return Table 7 of those criteria that are in the file."""
+    return {
+        (criterion, f"P{a:03d}", f"P{b:03d}"): {"kappa": kappa, "gamma": gamma}
+        for criterion, (kappas, gammas) in TABLE_7.items()
+        if criterion in criteria
+        for (a, b), kappa, gamma in zip(TABLE_7_PAIRS, kappas.split(), gammas.split(), strict=True)
+    }
+
+
+def _averages() -> list[dict[str, str]]:
+    """Compute the averages of Tables 5 and 7 again from the numbers printed above them."""
+    rows = []
+    columns: dict[str, list[str]] = {}
+    for group, who in enumerate(("all judges", "native judges", "non-native judges")):
+        for measure, symbol in enumerate("κγ"):
+            columns[f"{symbol}, {who} (Table 5)"] = [TABLE_5[name][group][measure] for name in TABLE_5]
+    for place, (a, b) in enumerate(TABLE_7_PAIRS):
+        for measure, symbol in enumerate("κγ"):
+            name = f"{symbol}, judges {a} and {b} (Table 7)"
+            columns[name] = [TABLE_7[criterion][measure].split()[place] for criterion in TABLE_7]
+    for name, (*numbers, printed) in columns.items():
+        mean, decimals = float(np.mean([float(number) for number in numbers])), len(printed.partition(".")[2])
+        low, high = mean, mean + 0.01  # the numbers were cut off, so that their mean is up to 0.01 too low
+        fits = cut_off(low, decimals) <= f"{float(printed):.{decimals}f}" <= cut_off(high, decimals)
+        reason = "from the printed numbers, which are cut off: the average lies up to 0.01 above"
+        claim = Claim(f"average {name}", printed, "Tables 5 and 7")
+        rows.append(claim.judged(f"{mean:.4f}", HOLDS if fits else CORRECTED, reason))
+    return rows
+
+
+def _survey(result: Reliability, where: str) -> Part:
+    """Set the user's coefficients beside those of the papers that the authors surveyed (Table 3)."""
+    short = {name: name for name in TABLE_3} | {f"Krippendorff's α, {result.level}": "Krippendorff's α"}
+    rows = []
+    for row in result.coefficients.to_pylist():
+        if short.get(row["coefficient"]) in TABLE_3 and row["estimate"] is not None:
+            times, mean, low, high = TABLE_3[short[row["coefficient"]]]
+            rows.append(
+                {
+                    "criterion": row["criterion"],
+                    "coefficient": row["coefficient"],
+                    "estimate": row["estimate"],
+                    "papers": times,
+                    "mean": mean,
+                    "lowest": low,
+                    "highest": high,
+                }
+            )
+    caption = f"{where}: beside what 24 surveyed papers report (Table 3)"
+    return Part(f"{where.lower().replace('-', '')}_survey", caption, pa.Table.from_pylist(rows))
 
 
 def _common_questions(pairs: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -272,18 +386,17 @@ def _common_questions(pairs: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 def _captions(
     table: pa.Table,
-    draws: int,
     parts: list[Part],
     rows: list[dict[str, str]],
     summary: list[str],
     cautions: list[str],
 ) -> None:
     """Add the paper's two numbers for Flickr-8k, and what becomes of them when ratings are not sorted."""
-    result = _analysed(table, "item", draws, cautions, "Flickr-8k")
+    result = _analysed(table, "item", cautions, "Flickr-8k")
     (ratings,) = result.ratings.values()
-    kappa, fleiss = (f(ratings, draws=0).value for f in (davies_fleiss_kappa, fleiss_kappa))
-    gamma = goodman_kruskal_gamma(ratings, draws=0).value
-    shuffled = goodman_kruskal_gamma(shuffled_within_items(ratings), draws=0).value
+    kappa, fleiss = (f(ratings, conf_level=None).estimate for f in (davies_fleiss_kappa, fleiss_kappa))
+    gamma = goodman_kruskal_gamma(ratings, pooled=False, conf_level=None).estimate
+    shuffled = goodman_kruskal_gamma(shuffled_within_items(ratings), pooled=False, conf_level=None).estimate
     for name, value, reason in (
         ("kappa", kappa, f"Davies & Fleiss, as nltk's multi_kappa, cut off; Fleiss (1971) gives {fleiss:.4f}"),
         ("gamma", gamma, f"cut off; with each caption's ratings in random order γ is {shuffled:.2f}"),
@@ -295,7 +408,7 @@ def _captions(
     if in_order == 1.0:
         summary.append(
             f"Flickr-8k: in all {len(codes)} captions the ratings ascend from the first to the third column, so the "
-            f"columns are ranks and no judges. γ = {gamma:.2f} follows from that order; without it γ is {shuffled:.2f}."
+            f"columns are ranks, not judges. γ = {gamma:.2f} follows from that order; without it γ is {shuffled:.2f}."
         )
     else:
         summary.append(f"Flickr-8k: κ {kappa:.4f}, mean pairwise γ {gamma:.4f}.")
@@ -310,7 +423,8 @@ def _captions(
     parts += [
         Part("flickr", "Flickr-8k: the paper's two numbers and their variants", comparison),
         Part("flickr_pairs", "Flickr-8k: every pair of columns", _by_pair(result, {})),
-        Part("flickr_categories", "Flickr-8k: categories used in each column", plots.categories_used(ratings)),
+        _survey(result, "Flickr-8k"),
+        Part("flickr_categories", "Flickr-8k: categories used in each column", figures.categories_used(ratings)),
     ]
 
 
@@ -319,15 +433,22 @@ def _reading(result: Reliability) -> list[str]:
 
 
 def _by_criterion(result: Reliability, printed: Printed) -> pa.Table:
-    wanted = {"Davies & Fleiss' κ": "kappa", "Fleiss' κ": "fleiss_1971", "Goodman & Kruskal's γ": "gamma"}
-    found: dict[str, dict[str, Any]] = {}
-    for row in result.coefficients.to_pylist():
-        if row["coefficient"] in wanted:
-            entry = found.setdefault(row["criterion"], {"criterion": row["criterion"]})
-            entry[wanted[row["coefficient"]]] = row["estimate"]
-    kinds = [("criterion", pa.string()), *((name, pa.float64()) for name in wanted.values())]
-    table = pa.Table.from_pylist(list(found.values()), schema=pa.schema(kinds))
-    return _as_in_paper(table, printed)
+    """Compute κ and γ of all judges as the paper does: nltk's multi_kappa, and the mean of the pairs' γ."""
+    wanted: dict[str, Any] = {
+        "kappa": davies_fleiss_kappa,
+        "fleiss_1971": fleiss_kappa,
+        "gamma": partial(goodman_kruskal_gamma, pooled=False),
+    }
+    rows: list[dict[str, Any]] = []
+    for criterion, ratings in result.ratings.items():
+        rows.append({"criterion": criterion})
+        for name, function in wanted.items():
+            try:
+                rows[-1][name] = function(ratings, conf_level=None).estimate
+            except InputError:  # no variation
+                rows[-1][name] = None
+    kinds = [("criterion", pa.string()), *((name, pa.float64()) for name in wanted)]
+    return _as_in_paper(pa.Table.from_pylist(rows, schema=pa.schema(kinds)), printed)
 
 
 def _by_pair(result: Reliability, printed: Printed) -> pa.Table:
@@ -335,7 +456,7 @@ def _by_pair(result: Reliability, printed: Printed) -> pa.Table:
     for row in rows:
         ratings = result.ratings[row["criterion"]].of_raters([row["rater_a"], row["rater_b"]]).complete()
         try:
-            row["fleiss_1971"] = fleiss_kappa(ratings, draws=0).value
+            row["fleiss_1971"] = fleiss_kappa(ratings, conf_level=None).estimate
         except InputError:  # no variation; the note says so
             row["fleiss_1971"] = None
     names = ("criterion", "rater_a", "rater_b", "n_common", "kappa", "fleiss_1971", "gamma", "note")
@@ -356,9 +477,24 @@ def _as_in_paper(table: pa.Table, printed: Printed) -> pa.Table:
     return table
 
 
+def _pilot() -> pa.Table:
+    names = ("all", "native", "non_native")
+    return pa.Table.from_pylist(
+        [
+            {"criterion": criterion}
+            | {
+                f"{symbol}_{name}": pair[at]
+                for name, pair in zip(names, pairs, strict=True)
+                for at, symbol in enumerate(("kappa", "gamma"))
+            }
+            for criterion, pairs in TABLE_5.items()
+        ]
+    )
+
+
 def _flagged(result: Reliability) -> pa.Table:
     rows = [row for row in result.raters.to_pylist() if row["flagged"]]
-    names = ("criterion", "rater", "mean_kappa", "mean_gamma", "reason")
+    names = ("criterion", "rater", "severity", "consistency", "mean_kappa", "mean_gamma", "reason")
     if not rows:
         return pa.table({"criterion": ["none"], "rater": ["no judge stands apart on any criterion"]})
     return pa.Table.from_pylist([{name: row[name] for name in names} for row in rows])

@@ -21,17 +21,20 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge import tables
+from ordbridge.checks import number_of_workers
+from ordbridge.deprecated import old_names
 from ordbridge.errors import FitError, InputError
+from ordbridge.figures.style import SOFT, cycle, empty_figure
 from ordbridge.papers.power_verdicts import LIBERAL
-from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED, Claim, Part, Reproduction, claims_table, figure
-from ordbridge.papers.settings import Settings
+from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED, Claim, Part, Reproduction, claims_table
 from ordbridge.simulate import Truth
+from ordbridge.simulate.presets import Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Cell",
+    "TableCell",
     "cells",
     "claims",
     "differences",
@@ -63,8 +66,8 @@ PUBLISHED_SEED = 101
 For the powers that gives the published numbers. No cell without a difference was published, so there the seed is a
 choice, and it matters: with 50 items and 3 workers ``|t| > 1.96`` is true of 0.145 (high) and 0.085 (low) of the 200
 replicates of this seed, and of 0.165 to 0.23 and 0.08 to 0.155 with the seeds 1 to 8, 0.194 and 0.109 on average
-(``fits(Cell("high", 0.0, 50, 3), tested=False, seed=1)`` and so on). A rate of 0.175 or 0.095 from another draw is no
-contradiction: the standard error of a rate is up to 0.03."""
+(``fits(TableCell("high", 0.0, 50, 3), tested=False, seed=1)`` and so on). A rate of 0.175 or 0.095 from another draw
+is not a contradiction: the standard error of a rate is up to 0.03."""
 
 
 def _truth(
@@ -100,7 +103,7 @@ def truth(setting: str, diff: float) -> Truth:
     return settings[setting].shift(effect=2 * diff, mean=INTERCEPT - diff)
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """One cell of the published table; ``diff`` 0 gives the rate of false positives."""
 
     setting: str
@@ -120,7 +123,7 @@ class Cell(NamedTuple):
         return f"{self.setting}-diff{self.diff:g}-items{self.items}-workers{self.workers}"
 
 
-ALL_CELLS = [Cell(*values) for values in product(PARAMETERS, differences, items, workers)]
+ALL_CELLS = [TableCell(*values) for values in product(PARAMETERS, differences, items, workers)]
 """In the order of the published run."""
 
 _POWERS = {
@@ -157,13 +160,13 @@ def cells(
     diffs: Sequence[float] = differences,
     n_items: Sequence[int] = items,
     n_workers: Sequence[int] = workers,
-) -> Iterator[Cell]:
+) -> Iterator[TableCell]:
     """Go through the chosen cells in the order of the published run, then through those with ``diff`` 0.
 
     Examples
     --------
     >>> len(list(cells())), next(cells(["high"], [0.1]))
-    (48, Cell(setting='high', diff=0.1, items=50, workers=3))
+    (48, TableCell(setting='high', diff=0.1, items=50, workers=3))
     """
     chosen = [("setting", names, PARAMETERS), ("diff", diffs, (0.0, *differences)), ("items", n_items, items)]
     for what, values, known in [*chosen, ("workers", n_workers, workers)]:
@@ -172,12 +175,12 @@ def cells(
                 raise InputError(
                     f"{what}={value!r} is not in the published table; choose from: {', '.join(map(str, known))}"
                 )
-    wanted = [Cell(*values) for values in product(names, diffs, n_items, n_workers)]
+    wanted = [TableCell(*values) for values in product(names, diffs, n_items, n_workers)]
     yield from sorted(wanted, key=lambda cell: (cell.diff == 0, list(PARAMETERS).index(cell.setting), *cell[1:]))
 
 
 def fits(
-    cell: Cell, first: int = 1, last: int = simulations, *, tested: bool = True, seed: int = PUBLISHED_SEED
+    cell: TableCell, first: int = 1, last: int = simulations, *, tested: bool = True, seed: int = PUBLISHED_SEED
 ) -> pa.Table:
     """Draw all replicates of a cell as published, and fit those from ``first`` to ``last``, through R.
 
@@ -225,21 +228,21 @@ def fits(
 
 
 def reproduce(
-    chosen: Sequence[Cell] | None = None,
+    chosen: Sequence[TableCell] | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     false_positives: bool = True,
     progress: Callable[[str], object] | None = None,
 ) -> Reproduction:
-    """Run the published table again, with a two-sided test by lmerTest and the rates of false positives beside it.
+    """Run the published table again, with a two-sided test by lmerTest and the rates of false positives.
 
     Parameters
     ----------
     chosen
         The cells; all 48 by default, which keep one core busy for about an hour.
     store
-        Folder where fits are kept, 20 replicates a file; the same call goes on where it stopped.
+        Folder where fits are kept, 20 replicates per file; the same call continues where it stopped.
     jobs
         Worker processes.
     false_positives
@@ -268,7 +271,7 @@ def reproduce(
                 "There is no published cell without a difference; these rates are of 200 replicates of the published "
                 "seed, which low and high share. Other seeds give other rates, mostly higher ones: with 50 items and 3 "
                 "workers |t| > 1.96 is true of 0.165 to 0.23 (high) and 0.08 to 0.155 (low) with the seeds 1 to 8, "
-                "0.194 and 0.109 on average, beside 0.145 and 0.085 with the published one.",
+                "0.194 and 0.109 on average, compared with 0.145 and 0.085 with the published one.",
             ),
         ),
         Part(
@@ -285,8 +288,8 @@ def reproduce(
 
 
 def _run(
-    todo: Sequence[Cell], store: Path | None, jobs: int, progress: Callable[[str], object] | None
-) -> dict[Cell, pa.Table]:
+    todo: Sequence[TableCell], store: Path | None, jobs: int, progress: Callable[[str], object] | None
+) -> dict[TableCell, pa.Table]:
     """Return the fits of every cell, taking from the store what is there."""
     if store is not None:
         store.mkdir(parents=True, exist_ok=True)
@@ -295,7 +298,7 @@ def _run(
         for cell in todo
         for first in range(1, simulations + 1, CHUNK)
     ]
-    done: dict[Cell, list[pa.Table]] = {cell: [] for cell in todo}
+    done: dict[TableCell, list[pa.Table]] = {cell: [] for cell in todo}
     for number, (piece, table) in enumerate(zip(pieces, _pieces(pieces, store, jobs), strict=True), 1):
         done[piece[0]].append(table)
         if progress is not None:
@@ -303,15 +306,16 @@ def _run(
     return {cell: pa.concat_tables(tables_of_cell) for cell, tables_of_cell in done.items()}
 
 
-def _pieces(pieces: Sequence[tuple[Cell, int, int]], store: Path | None, jobs: int) -> Iterator[pa.Table]:
-    if jobs == 1:
+def _pieces(pieces: Sequence[tuple[TableCell, int, int]], store: Path | None, jobs: int) -> Iterator[pa.Table]:
+    processes = number_of_workers(jobs)
+    if processes == 1:
         return (_piece(*piece, store) for piece in pieces)
     from joblib import Parallel, delayed
 
-    return iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(_piece)(*piece, store) for piece in pieces))
+    return iter(Parallel(n_jobs=processes, return_as="generator")(delayed(_piece)(*piece, store) for piece in pieces))
 
 
-def _piece(cell: Cell, first: int, last: int, store: Path | None) -> pa.Table:
+def _piece(cell: TableCell, first: int, last: int, store: Path | None) -> pa.Table:
     if store is None:
         return fits(cell, first, last)
     path = store / f"{cell}-replicates{first:03d}-{last:03d}.parquet"
@@ -320,7 +324,7 @@ def _piece(cell: Cell, first: int, last: int, store: Path | None) -> pa.Table:
     return tables.read(path)
 
 
-def _compared(found: dict[Cell, pa.Table]) -> pa.Table:
+def _compared(found: dict[TableCell, pa.Table]) -> pa.Table:
     rows = []
     for cell, table in found.items():
         if not cell.diff:
@@ -393,9 +397,9 @@ def _summary(table: pa.Table) -> tuple[str, ...]:
 
 
 def _figure(table: pa.Table) -> Figure:
-    picture = figure(7.4, 5.2)
+    picture = empty_figure(7.4, 5.2)
     panels = picture.subplots(2, 2, sharex=True, sharey=True)
-    colours = dict(zip(items, ("#000000", "#E69F00", "#0072B2"), strict=True))
+    colours = dict(zip(items, cycle(len(items)), strict=True))
     rows: list[dict[str, Any]] = table.to_pylist()
     for (setting, number), panel in zip(product(("high", "low"), workers), panels.flat, strict=True):
         for size, colour in colours.items():
@@ -420,6 +424,9 @@ def _figure(table: pa.Table) -> Figure:
 
     handles = [Line2D([], [], color=colour, label=f"{size} items") for size, colour in colours.items()]
     lines: tuple[tuple[Any, str], ...] = (("-", "t > 1.96"), ("--", "two-sided, lmerTest"))
-    handles += [Line2D([], [], color="#555555", linestyle=style, label=text) for style, text in lines]
+    handles += [Line2D([], [], color=SOFT, linestyle=style, label=text) for style, text in lines]
     picture.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
     return picture
+
+
+__getattr__ = old_names(__name__, {"Cell": "ordbridge.papers.card2020.TableCell"})

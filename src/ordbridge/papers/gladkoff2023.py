@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure
 from ordbridge.papers.reproduction import (
     CORRECTED,
     HOLDS,
@@ -18,9 +19,8 @@ from ordbridge.papers.reproduction import (
     Reproduction,
     as_printed,
     claims_table,
-    figure,
 )
-from ordbridge.reliability import arf_interval, margins, raters_needed, t_interval
+from ordbridge.reliability import arf_interval, margins, raters_needed, t_interval, verdict_rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,8 @@ REFERENCE = (
 )
 TABLE_1 = {1 / 2: "0.05", 1 / 3: "1.26", 1 / 4: "1.8", 1 / 5: "2.31", 1 / 10: "4.79", 1 / 20: "9.66", 1 / 100: "48.39"}
 """The factor k of a normal distribution for each α, as the paper prints it."""
+TABLE_1_UNKNOWN = dict(zip(TABLE_1, ("0.5", "1.866", "2.914", "3.936", "8.972", "18.987", "98.997"), strict=True))
+"""The same for what the paper calls an unknown distribution."""
 PRIOR, OBSERVATION, SCALE = 96.3, 85.2, (0.0, 100.0)
 SCORES, LEVEL, THRESHOLD = (76.85, 81.99), 0.8, 80.0
 """The worked examples: one score with a value known before it, and two scores with a threshold for passing."""
@@ -40,6 +42,14 @@ SCORES, LEVEL, THRESHOLD = (76.85, 81.99), 0.8, 80.0
 _ONE, _TWO = "one score, worked example", "two scores, worked example"
 claims: dict[str, Claim] = {
     **{f"k{alpha:.4f}": Claim(f"k, normal, α = {alpha:.3g}", k, "Table 1") for alpha, k in TABLE_1.items()},
+    **{
+        f"u{alpha:.4f}": Claim(f"k, unknown distribution, α = {alpha:.3g}", k, "Table 1")
+        for alpha, k in TABLE_1_UNKNOWN.items()
+    },
+    "centre": Claim("centre of the interval", "90.75", _ONE),
+    "high75": Claim("upper end at 75 %", "100", _ONE),
+    "high80": Claim("upper end at 80 %", "100", _ONE),
+    "relative80": Claim("margin at 80 % over the centre", "25 %", _ONE),
     "margin75": Claim("margin at 75 %", "19.98", _ONE),
     "low75": Claim("lower end at 75 %", "70.77", _ONE),
     "margin80": Claim("margin at 80 %", "25.64", _ONE),
@@ -64,7 +74,7 @@ def reproduce() -> Reproduction:
     --------
     >>> result = reproduce()
     >>> [row["claim"] for row in result.claims.to_pylist() if row["verdict"] == "corrected"]
-    ['k, normal, α = 0.5', 'k, normal, α = 0.05']
+    ['k, normal, α = 0.5', 'k, normal, α = 0.05', 'margin at 80 % over the centre']
     """
     rows = [*_table_1(), *_one_score(), *_two_scores()]
     wrong = [row for row in rows if row["verdict"] == CORRECTED]
@@ -95,7 +105,20 @@ def reproduce() -> Reproduction:
             _margins(),
             (
                 f"From the two scores {SCORES[0]} and {SCORES[1]}, taken as typical: for a margin of 3 points at 80 % "
-                f"one needs {raters_needed(SCORES, margin=3, level=LEVEL)} raters.",
+                f"one needs {raters_needed(SCORES, margin=3, conf_level=LEVEL)} raters. As the spread of two scores is "
+                "uncertain, so many reach that margin about half of the time only; if the standard deviation were "
+                f"known to be {np.std(SCORES, ddof=1):.2f}, "
+                f"{raters_needed(sd=float(np.std(SCORES, ddof=1)), margin=3, conf_level=LEVEL, assurance=0.8)} raters "
+                "would reach it with a probability of 80 %.",
+            ),
+        ),
+        Part(
+            "verdicts",
+            "How often a series of such evaluations gives a wrong verdict (simulated)",
+            verdict_rates(float(np.std(SCORES, ddof=1)), THRESHOLD, conf_level=LEVEL, scale=SCALE),
+            (
+                "Raters' scores are normal around the true mean, with the standard deviation of the paper's scores. "
+                "A clear verdict on the wrong side is wrong; by the mean, a borderline one counts too.",
             ),
         ),
         Part("margins_figure", "The same as a picture", _margins_figure()),
@@ -111,34 +134,47 @@ def _table_1() -> list[dict[str, str]]:
         same = as_printed(k, printed) == as_printed(float(printed), printed)
         verdict = HOLDS if same else CORRECTED
         rows.append(claims[f"k{alpha:.4f}"].judged(f"{k:.4f}", verdict, "" if same else reasons[printed]))
+    for alpha, printed in TABLE_1_UNKNOWN.items():
+        k = _k(alpha, "unimodal")
+        same = as_printed(k, printed) == printed
+        reason = "for symmetric distributions with one peak; not for every distribution"
+        rows.append(claims[f"u{alpha:.4f}"].judged(f"{k:.4f}", HOLDS if same else CORRECTED, reason))
     return rows
 
 
 def _one_score() -> list[dict[str, str]]:
     rows = []
     for percent, alpha in ((75, 1 / 4), (80, 1 / 5)):
-        exact = arf_interval(OBSERVATION, PRIOR, level=1 - alpha, distribution="normal", scale=SCALE)
+        exact = arf_interval(OBSERVATION, PRIOR, conf_level=1 - alpha, distribution="normal", scale=SCALE)
         margin = float(TABLE_1[alpha]) * abs(OBSERVATION - PRIOR)  # with the factor as Table 1 rounds it
         for name, rounded, value in (
             (f"margin{percent}", margin, exact.margin),
-            (f"low{percent}", exact.centre - margin, exact.low),
+            (f"low{percent}", exact.centre - margin, exact.conf_low),
         ):
             claim = claims[name]
             verdict = HOLDS if as_printed(rounded, claim.paper) == claim.paper else CORRECTED
             reason = f"with the rounded factor {TABLE_1[alpha]}; {value:.2f} with the exact one, {exact.k:.4f}"
             rows.append(claim.judged(f"{rounded:.2f}", verdict, reason))
+        upper = claims[f"high{percent}"]
+        rows.append(upper.judged(f"{exact.conf_high:g}", HOLDS if exact.conf_high == 100 else CORRECTED, "clamped"))
+    middle = claims["centre"]
+    centre = as_printed(exact.centre, middle.paper)
+    rows.append(middle.judged(centre, HOLDS if centre == middle.paper else CORRECTED))
+    claim, share = claims["relative80"], 100 * margin / exact.centre
+    verdict = HOLDS if as_printed(share, claim.paper) + " %" == claim.paper else CORRECTED
+    rows.append(claim.judged(f"{share:.1f} %", verdict, f"{margin:.2f} of {exact.centre:.2f}"))
     return rows
 
 
 def _two_scores() -> list[dict[str, str]]:
-    interval = t_interval(SCORES, level=LEVEL, scale=SCALE, threshold=THRESHOLD)
+    interval = t_interval(SCORES, conf_level=LEVEL, scale=SCALE, threshold=THRESHOLD)
     first, second = interval.agreement or (float("nan"), float("nan"))
     ours = {
         "mean": interval.mean,
         "sd": interval.sd,
         "margin": interval.margin,
-        "low": interval.low,
-        "high": interval.high,
+        "low": interval.conf_low,
+        "high": interval.conf_high,
         "relative": 100 * (interval.relative_margin or float("nan")),
         "agreement1": 100 * first,
         "agreement2": 100 * second,
@@ -167,7 +203,7 @@ def chance_of_missing(k: float, distance: np.ndarray, distribution: str) -> np.n
 
     Examples
     --------
-    >>> k = arf_interval(1, prior=0, level=0.8, scale=None).k
+    >>> k = arf_interval(1, prior=0, conf_level=0.8, scale=None).k
     >>> round(float(chance_of_missing(k, np.linspace(0.5, 2, 500), "normal").max()), 4)
     0.2
     """
@@ -183,7 +219,7 @@ def chance_of_missing(k: float, distance: np.ndarray, distribution: str) -> np.n
 
 
 def _k(alpha: float, distribution: str) -> float:
-    return arf_interval(1.0, prior=0.0, level=1 - alpha, distribution=distribution, scale=None).k
+    return arf_interval(1.0, prior=0.0, conf_level=1 - alpha, distribution=distribution, scale=None).k
 
 
 def _factors() -> pa.Table:
@@ -201,18 +237,18 @@ def _factors() -> pa.Table:
 
 
 def _margins() -> pa.Table:
-    return margins(SCORES, level=LEVEL, up_to=10)
+    return margins(SCORES, conf_level=LEVEL, up_to=10)
 
 
 def _missing_figure() -> Figure:
-    picture = figure(7.2, 3.6)
+    picture = empty_figure(7.2, 3.6)
     distance = np.linspace(0.02, 4, 800)
     panels = picture.subplots(1, 2, sharey=True)
     for panel, kind in zip(panels, ("normal", "unimodal"), strict=True):
         k = _k(0.2, kind)
-        for law, colour in (("normal", "#1f5fa8"), ("uniform", "#d6604d"), ("two-point", "#9aa4af")):
+        for law, colour in (("normal", BLUE), ("uniform", ORANGE), ("two-point", GREY)):
             panel.plot(distance, chance_of_missing(k, distance, law), color=colour, label=law)
-        panel.axhline(0.2, color="#1f2328", linewidth=0.8, linestyle=":")
+        panel.axhline(0.2, color=INK, linewidth=0.8, linestyle=":")
         name = "normal" if kind == "normal" else "symmetric, one peak"
         panel.set_title(f"factor for: {name} (k = {k:.2f})", fontsize=10, loc="left")
         panel.set_xlabel("prior value − mean, in standard deviations")
@@ -225,9 +261,9 @@ def _missing_figure() -> Figure:
 
 def _margins_figure() -> Figure:
     table = _margins()
-    picture = figure(5.2, 3.2)
+    picture = empty_figure(5.2, 3.2)
     panel = picture.subplots()
-    panel.plot(table["raters"].to_pylist(), table["margin"].to_pylist(), marker="o", color="#1f5fa8")
+    panel.plot(table["raters"].to_pylist(), table["margin"].to_pylist(), marker="o", color=BLUE)
     panel.set_xlabel("raters")
     panel.set_ylabel("margin at 80 %, in points")
     panel.set_ylim(0, None)

@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ordbridge.checks import number_of_workers, whole
+from ordbridge.deprecated import old_names
 from ordbridge.errors import InputError
+from ordbridge.models.engines import engine_name
 from ordbridge.papers.past_studies import settings_from
 from ordbridge.papers.reproduction import Claim, Reproduction
-from ordbridge.papers.settings import Settings
 from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.draw import Seed, stream
+from ordbridge.simulate.presets import HOWCROFT2021
 
 if TYPE_CHECKING:
     from ordbridge.power import Grid, Progress, Run
 
 __all__ = [
-    "Cell",
+    "GridCell",
     "cells",
     "claims",
     "effects",
@@ -43,45 +46,21 @@ __all__ = [
     "thresholds",
 ]
 
-MEAN_THRESHOLD_DISTANCE = 0.62
-
-threshold_distribution = ThresholdDistribution(
-    lowest=(-1.78, 0.19), distance=(MEAN_THRESHOLD_DISTANCE, 0.18), categories=6
-)
-"""As in the published code; its own comment says −1.79 (0.17) and 0.62 (0.20)."""
-
-effects = tuple(round(share * MEAN_THRESHOLD_DISTANCE, 3) for share in (0.25, 0.5, 0.75, 1.0))
-items = (50, 100, 500)
-ratings = (3, 10)
-simulations = 100
-
-
-def _truth(participant_sd: tuple[float, float], item_sd: tuple[float, float]) -> Truth:
-    return Truth(
-        effects=(0.0,),
-        threshold_distribution=threshold_distribution,
-        participant_sd=participant_sd,
-        item_sd=item_sd,
-    )
-
-
-settings = Settings(
-    {
-        "extra-low": _truth((0.28, 0.11), (0.29, 0.43)),
-        "low": _truth((0.48, 0.27), (0.29, 0.63)),
-        "representative": _truth((0.52, 0.43), (0.57, 0.77)),
-        "high": _truth((0.56, 0.67), (0.71, 0.89)),
-        "extra-high": _truth((0.56, 0.67), (1.09, 1.26)),
-    }
-)
+settings = HOWCROFT2021.settings
 """The five variance settings at effect 0: ``settings["low"].shift(effect=0.31)`` is the truth of a cell.
 
 Standard deviations of intercept and slope, uncorrelated, slopes on a 0/1 coding; "representative" is "General" in the
 paper's figures.
 """
 
+threshold_distribution = HOWCROFT2021.thresholds
+"""As in the published code; its own comment says −1.79 (0.17) and 0.62 (0.20)."""
 
-class Cell(NamedTuple):
+effects, items, ratings = HOWCROFT2021.effects, HOWCROFT2021.items, HOWCROFT2021.ratings
+simulations = 100
+
+
+class GridCell(NamedTuple):
     """One cell of the published grid."""
 
     setting: str
@@ -95,21 +74,21 @@ class Cell(NamedTuple):
         return settings[self.setting].shift(effect=self.effect)
 
 
-def cells(*names: str) -> Iterator[Cell]:
+def cells(*names: str) -> Iterator[GridCell]:
     """Go through the 24 cells of each of the settings named, or of all five.
 
     Examples
     --------
     >>> len(list(cells())), next(cells("low"))
-    (120, Cell(setting='low', items=50, ratings=3, effect=0.155))
+    (120, GridCell(setting='low', items=50, ratings=3, effect=0.155))
     """
     for name in names or settings:
         settings[name]
-        yield from (Cell(name, *rest) for rest in product(items, ratings, effects))
+        yield from (GridCell(name, *rest) for rest in product(items, ratings, effects))
 
 
 def thresholds(replicates: int, seed: Seed) -> np.ndarray:
-    """Draw the thresholds of a run, one row a replicate: as published, all cells of a run share them.
+    """Draw the thresholds of a run, one row per replicate: as published, all cells of a run share them.
 
     Hand row ``i`` to :meth:`ordbridge.simulate.Simulator.draw` for replicate ``i`` of every cell.
 
@@ -130,14 +109,17 @@ REFERENCE = (
 figures = {"2": ("low", "representative", "high"), "3": tuple(settings), "all": tuple(settings)}
 """The settings of each figure."""
 
-models = ("lm", "clm", "lmer", "clmm")
+models = {"lm": {}, "clm": {}, "lmer": {"REML": HOWCROFT2021.REML}, "clmm": {}}
+"""As published: the linear mixed model is fitted by maximum likelihood."""
 
 DECIDING_SIZES = ((100, 3), (50, 10))
 """Items and ratings where, in the settings of Figure 2, the open questions are decided: no power is near 0 or 1."""
 DECIDING_EFFECTS = (-0.31, 0.0, 0.31)
 
 centred_thresholds = ThresholdDistribution(
-    lowest=(-2 * MEAN_THRESHOLD_DISTANCE, 0.19), distance=(MEAN_THRESHOLD_DISTANCE, 0.18), categories=6
+    lowest=(-2 * threshold_distribution.distance[0], threshold_distribution.lowest[1]),
+    distance=threshold_distribution.distance,
+    categories=threshold_distribution.categories,
 )
 """The published distances, moved so that on average the middle threshold is 0, the mean of the first system."""
 
@@ -177,7 +159,7 @@ def reproduce(
     sims: int = simulations,
     questions: int | None = None,
     both_signs: bool = False,
-    engine: str = "ordinal",
+    engine: str = "r",
     audit: float = 0.0,
     seed: int = 42,
     jobs: int = 1,
@@ -200,15 +182,15 @@ def reproduce(
     both_signs
         Whether to run the negative effects −0.155 … −0.62 as well, with the first of the variants.
     engine, audit, seed, jobs
-        As for :func:`ordbridge.power.run`. Through R the grid takes days; how long is said first.
+        As for :func:`ordbridge.power.run`. Through R the grid takes days; it first says how long.
     store
-        Folder where every fit is kept; the same call goes on where it stopped, and a larger one adds to it.
+        Folder where every fit is kept; the same call continues where it stopped, and a larger one adds to it.
     progress, tell
         Called with the progress of each run, and with lines of text.
 
     Notes
     -----
-    The published code draws thresholds once a replicate for all cells, here every dataset has its own: cells are
+    The published code draws thresholds once per replicate for all cells, here every dataset has its own: cells are
     independent, and each has the same distribution as published.
 
     Examples
@@ -220,12 +202,13 @@ def reproduce(
     """
     from ordbridge.papers import howcroft_evidence
 
+    engine = engine_name(engine)
     _check(variants, figure, sims, questions)
     grids = {**_main(variants, figures[figure], both_signs), **(_questions() if questions != 0 else {})}
     datasets = {name: (sims if questions is None else questions) if name in _questions() else sims for name in grids}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()) if store is None else store)
-        if engine == "ordinal" and tell is not None:
+        if engine == "r" and tell is not None:
             tell(_how_long(grids, datasets, seed, jobs, folder))
         runs = {}
         for number, (name, grid) in enumerate(grids.items(), 1):
@@ -242,19 +225,19 @@ def _check(variants: Sequence[str], figure: str, sims: int, questions: int | Non
     if figure not in figures:
         raise InputError(f"there is no figure {figure!r} to run; choose one of: {', '.join(figures)}")
     for name, value in (("sims", sims), ("questions", questions)):
-        if value is not None and (not isinstance(value, int) or value < (name == "sims")):
-            raise InputError(f"{name}={value!r} must be a whole number from {int(name == 'sims')} on")
+        if value is not None:
+            whole(name, value, least=int(name == "sims"))
 
 
 def _run(name: str, grid: Grid, sims: int, folder: Path, options: Mapping) -> Run:
     from ordbridge import power
 
-    fitted = ("lmer", "clmm") if name in _questions() else models
+    fitted = {kind: models[kind] for kind in ("lmer", "clmm")} if name in _questions() else models
     return power.run(grid, fitted, sims, store=folder, **options)
 
 
 def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> dict[str, Grid]:
-    """Return the published grid with effect 0, a run a variant and setting, so that more of them can be added later."""
+    """Return the published grid with effect 0, one run per variant and setting, so that more can be added later."""
     from ordbridge.power import Grid
 
     negative = tuple(-effect for effect in reversed(effects))
@@ -262,8 +245,14 @@ def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> di
     for variant, name in product(variants, names):
         signs = {"": (0.0, *effects), **({"-negative": negative} if both_signs and variant == variants[0] else {})}
         for sign, values in signs.items():
-            grid = Grid(preset="howcroft2021", variance=name, effect=values, variant=variant)
-            grids[f"{variant}-{name}{sign}"] = grid
+            grids[f"{variant}-{name}{sign}"] = Grid(
+                preset="howcroft2021",
+                variance=name,
+                items=items,
+                ratings_per_text=ratings,
+                effect=values,
+                variant=variant,
+            )
     return grids
 
 
@@ -293,7 +282,7 @@ def _placed() -> dict[str, dict[str, Truth]]:
 def _how_long(grids: Mapping[str, Grid], datasets: Mapping[str, int], seed: int, jobs: int, folder: Path) -> str:
     """Say how long everything takes through R, from one dataset of each of three sizes: a power of the ratings."""
     from ordbridge import power
-    from ordbridge.power.progress import duration
+    from ordbridge.progress import duration
 
     sample = {}
     for n_items, n_ratings in ((50, 3), (100, 3), (50, 10)):
@@ -301,7 +290,7 @@ def _how_long(grids: Mapping[str, Grid], datasets: Mapping[str, int], seed: int,
             preset="howcroft2021", variance="representative", items=n_items, ratings_per_text=n_ratings, effect=0.31
         )
         place = folder / f"timing-{n_items}x{n_ratings}"
-        fits = power.run(grid, models, 1, seed, engine="ordinal", jobs=1, store=place).fits
+        fits = power.run(grid, models, 1, seed, engine="r", jobs=1, store=place).fits
         sample[grid.cells[0].design.num_rows] = sum(fits["seconds"].to_pylist())
     slope, level = np.polyfit(np.log(list(sample)), np.log(list(sample.values())), 1)
     seconds = sum(
@@ -309,9 +298,12 @@ def _how_long(grids: Mapping[str, Grid], datasets: Mapping[str, int], seed: int,
         for name, grid in grids.items()
         for cell in grid.cells
     )
-    workers = jobs if jobs > 0 else os.cpu_count() or 1
+    workers = number_of_workers(jobs)
     return (
         f"through R, {sum(datasets[n] * len(g.cells) for n, g in grids.items())} datasets will take about "
         f"{duration(seconds / workers)} from the beginning with {workers} worker process{'es' if workers > 1 else ''} "
         "(timed on three datasets)"
     )
+
+
+__getattr__ = old_names(__name__, {"Cell": "ordbridge.papers.howcroft2021.GridCell"})

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge import design, plots, simulate
+from ordbridge import design, figures, simulate
 from ordbridge.papers import howcroft2021 as paper
 from ordbridge.papers import power_verdicts as judge
 from ordbridge.papers.power_verdicts import Row, Verdict, Weighted
 from ordbridge.papers.reproduction import UNDECIDED, Part, Reproduction, claims_table
+from ordbridge.planning.hypotheses import r_versions
 from ordbridge.power import Run
-from ordbridge.power.hypotheses import r_versions
 from ordbridge.power.result import audit_runs, true_value
 
 __all__ = ["reproduction"]
@@ -210,7 +210,7 @@ NULL_WORDS = (
 
 
 def question_table(runs: Sequence[Run]) -> pa.Table:
-    """Return one row a deciding cell: both powers, their difference, what the linear model tests, and wrong signs."""
+    """Return one row per deciding cell: both powers, their difference, what the linear model tests, and wrong signs."""
     rows = []
     for run in runs:
         cells = {cell.label: cell for cell in run.grid.cells}
@@ -242,7 +242,7 @@ def question_table(runs: Sequence[Run]) -> pa.Table:
 
 
 def question_means(questions: pa.Table) -> pa.Table:
-    """Return the deciding cells averaged over settings, a row a size, coding, placement of thresholds and effect."""
+    """Return the deciding cells averaged over settings, a row per size, coding, placement of thresholds and effect."""
     axes = ("items", "ratings_per_text", "slope_coding", "thresholds", "effect")
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in questions.to_pylist():
@@ -302,7 +302,7 @@ def equal_means(truth: simulate.Truth) -> float:
 
 def _figure1() -> Any:
     truth = paper.settings["representative"].shift(effect=0.31)
-    return plots.scale_views(simulate.ratings(design.howcroft2021(100, 10), truth, seed=1))
+    return figures.scale_views(simulate.ratings(design.howcroft2021(100, 10), truth, seed=1))
 
 
 def _figures(runs: Sequence[Run], variant: str, figure: str) -> list[Part]:
@@ -312,10 +312,10 @@ def _figures(runs: Sequence[Run], variant: str, figure: str) -> list[Part]:
         chosen = [run for run in runs if run.grid.axes["variance"][0] in paper.figures[number]]
         chosen = [run for run in chosen if max(run.grid.axes["effect"]) > 0]
         caption = f"Figure {number}: power of the mixed models, {variant} simulator"
-        parts.append(Part(f"figure{number}_{variant}", caption, plots.power_curves(chosen, models=("lmer", "clmm"))))
+        parts.append(Part(f"figure{number}_{variant}", caption, figures.power_curves(chosen, models=("lmer", "clmm"))))
     if any(min(run.grid.axes["effect"]) < 0 for run in runs):
         caption = f"Both signs of the effect: power of the mixed models, {variant} simulator"
-        parts.append(Part(f"both_signs_{variant}", caption, plots.power_curves(runs, models=("lmer", "clmm"))))
+        parts.append(Part(f"both_signs_{variant}", caption, figures.power_curves(runs, models=("lmer", "clmm"))))
     return parts
 
 
@@ -329,7 +329,12 @@ def _diagnostics(runs: list[Run]) -> list[Part]:
         if chosen:
             audit = audit_runs(chosen)
             parts.append(
-                Part(name, "The fast engine beside R on a random sample of datasets", audit.summary, (f"{audit}.",))
+                Part(
+                    name,
+                    "The fast engine compared with R on a random sample of datasets",
+                    audit.summary,
+                    (f"{audit}.",),
+                )
             )
             if audit.cases.num_rows:
                 parts.append(Part(f"{name}_cases", "p differs by more than 1 %", audit.cases))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections import Counter
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import tomli_w
 
 from ordbridge import tables
 from ordbridge.design.inspect import encode
-from ordbridge.errors import FitError, InputError
-from ordbridge.papers.settings import Settings
+from ordbridge.errors import FitError, InputError, StatisticalWarning
 from ordbridge.simulate import ThresholdDistribution, Truth
+from ordbridge.simulate.presets import Settings
+from ordbridge.writing import write_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EstimatedSettings", "identified_terms", "settings_from"]
 
 LEAST_LEVELS = 3  # as many as clmm asks of a grouping factor
+LIMIT = 0.999  # a correlation beyond this is at ±1: the ratings do not identify it
 SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {
     "low": min,
     "general": lambda x: float(np.mean(x)),
@@ -38,55 +42,52 @@ class EstimatedSettings(Settings):
     Attributes
     ----------
     fits
-        One row a dataset: formula, size, log-likelihood, whether it converged, whether its numbers entered.
+        One row per dataset: formula, size, log-likelihood, whether it converged, whether its numbers entered.
     thresholds
-        One row a dataset and threshold: its estimate, and the distance to the next.
+        One row per dataset and threshold: its estimate, and the distance to the next.
     effects
-        One row a dataset and system after the first: coefficient and absolute value.
+        One row per dataset and system after the first: coefficient and absolute value.
     deviations
-        One row a dataset, group (participant, item) and term (intercept, or the system of a slope): standard deviation.
+        One row per dataset, group (participant, item) and term (intercept, or the system of a slope): standard
+        deviation, and of a slope its correlation with the intercept.
+    left_out
+        What the settings do not have of the studies, and why; :func:`settings_from` warns of each.
     notes
-        What was left out and why, and what else to know.
+        The same, and what else to know.
     """
 
     fits: pa.Table
     thresholds: pa.Table
     effects: pa.Table
     deviations: pa.Table
+    left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a study file for ``ordbridge power`` with these settings, and write it if there is a path."""
-        distance = _mean_distance(self)
+        distance = math.copysign(_mean_distance(self), self["general"].effects[0])
         effects = [0.0, *(round(share * distance, 3) for share in (0.25, 0.5, 0.75, 1.0))]
         distinct = [name for name in self if name == "general" or self[name] != self["general"]]
-        lines = ["# Settings from past studies, ready for: ordbridge power FILE", *(f"# {note}" for note in self.notes)]
-        for name in distinct:
-            lines += ["", *_truth_section(name, self[name])]
-        lines += [
-            "",
-            "[design]",
-            'kind = "counterbalanced"',
-            "texts_per_participant = 20",
-            "",
-            "[grid]",
-            f"variance = [{', '.join(_quoted(name) for name in distinct)}]",
-            "items = [50, 100]",
-            "ratings_per_text = [3]",
-            f"effect = {effects}  # 0, and quarters of the mean distance between thresholds",
-        ]
-        text = "\n".join(lines) + "\n"
+        study = {
+            "truth": {name: self[name].to_dict() for name in distinct},
+            "design": {"kind": "counterbalanced", "texts_per_participant": 20},
+            "grid": {"variance": distinct, "items": [50, 100], "ratings_per_text": [3], "effect": effects},
+        }
+        said = (
+            "Settings from past studies, ready for: ordbridge power FILE",
+            *self.notes,
+            "Effects: 0, and quarters of the mean distance between thresholds; sign: that of the studies.",
+        )
+        text = "".join(f"# {line}\n" for line in said) + "\n" + tomli_w.dumps(study)
         if path is not None:
-            if not Path(path).parent.is_dir():
-                raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return text
 
 
 def settings_from(
     studies: Any,
     *,
-    engine: str = "ordinal",
+    engine: str = "r",
     link: str = "probit",
     system: str = "system",
     item: str = "item",
@@ -99,8 +100,10 @@ def settings_from(
     ``clmm(rating ~ system + (system | participant) + (system | item))`` is fitted to each dataset, without the terms
     that it cannot identify (see :func:`identified_terms`). The settings are the smallest, mean and largest standard
     deviation over datasets, of intercepts and of slopes apart; thresholds vary from study to study as the lowest
-    threshold and the distances between neighbours do; random effects are uncorrelated. The effect is the mean
-    absolute coefficient; a power grid replaces it by its own.
+    threshold and the distances between neighbours do. The correlation of intercepts and slopes is the mean of the
+    estimates: it decides how much wider the second system's ratings spread, and with it the power of both signs of the
+    effect. The effect is the mean absolute coefficient with the sign of the mean; a power grid replaces it by its own.
+    :class:`ordbridge.errors.StatisticalWarning` says what of the studies the settings leave out.
 
     Parameters
     ----------
@@ -132,20 +135,25 @@ def settings_from(
     "pilot: the items' slopes are not identified and left out, because no item occurs under both A and B"
     """
     columns = {"system": system, "item": item, "participant": participant, "rating": rating}
-    notes: list[str] = []
+    notes, left_out = [], []  # type: list[str], list[str]
     estimates: dict[str, Truth] = {}
     rows: dict[str, list[dict[str, Any]]] = {"fits": [], "thresholds": [], "effects": [], "deviations": []}
-    for name, ratings in _datasets(studies, columns):
-        formula, left_out = _formula(ratings)
-        notes += [f"{name}: {reason}" for reason in left_out]
-        fit = _fitted(name, formula, ratings, notes, engine=engine, link=link, timeout=timeout)
-        if fit is not None:
-            estimates[name] = _truth_of(fit)
-            _record(rows, name, fit, estimates[name], encode(ratings["system"])[1])
+    for name, table in _named(studies, rating):
+        for part, ratings in _parts(name, table, columns):
+            formula, reasons = _formula(ratings)
+            left_out += [f"{part}: {reason}" for reason in reasons]
+            fit = _fitted(part, formula, ratings, notes, left_out, engine=engine, link=link, timeout=timeout)
+            if fit is not None:
+                estimates[part] = _truth_of(fit)
+                _record(rows, part, fit, estimates[part], encode(ratings["system"])[1])
+        left_out += _other_groups(name, table, columns)
     if not estimates:
-        raise FitError(f"no dataset could be fitted: {notes[-1]}")
-    used = _one_scale(estimates, notes)
-    return _summarised(used, rows, notes, link)
+        raise FitError(f"no dataset could be fitted: {left_out[-1]}")
+    used = _one_scale(estimates, left_out)
+    settings = _summarised(used, rows, notes, left_out, link)
+    for said in settings.left_out:
+        warnings.warn(said, StatisticalWarning, stacklevel=2)
+    return settings
 
 
 def identified_terms(ratings: Any, group: str) -> tuple[str | None, str]:
@@ -192,9 +200,9 @@ def identified_terms(ratings: Any, group: str) -> tuple[str | None, str]:
     return "system", ""
 
 
-def _datasets(studies: Any, columns: Mapping[str, str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield name and ratings of every dataset, with the columns called system, item, participant, rating."""
-    if isinstance(studies, Mapping) and columns["rating"] not in studies:
+def _named(studies: Any, rating: str) -> Iterator[tuple[str, pa.Table]]:
+    """Yield name and table of every study."""
+    if isinstance(studies, Mapping) and rating not in studies:
         named = list(studies.items())
     elif isinstance(studies, (list, tuple)):
         named = [(Path(s).stem if isinstance(s, (str, os.PathLike)) else None, s) for s in studies]
@@ -204,10 +212,11 @@ def _datasets(studies: Any, columns: Mapping[str, str]) -> Iterator[tuple[str, p
     if twice := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
         raise InputError(f"two studies are called {twice[0]!r}; give a mapping with a name for each")
     for name, study in named:
-        yield from _parts(str(name), tables.to_arrow(study), columns)
+        yield str(name), tables.to_arrow(study)
 
 
 def _parts(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield name and ratings of every dataset in a table, with columns called system, item, participant, rating."""
     needed = {role: tables.column(table, columns[role], role=role) for role in ("system", "item", "rating")}
     if columns["participant"] in table.column_names:
         needed["participant"] = table[columns["participant"]]
@@ -244,15 +253,37 @@ def _formula(ratings: pa.Table) -> tuple[str, list[str]]:
     return formula, left_out
 
 
-def _fitted(name: str, formula: str, ratings: pa.Table, notes: list[str], **options: Any) -> Fit | None:
+def _other_groups(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[str]:
+    """Say which other columns group the ratings: three levels or more, each many times, no other names for texts."""
+    known = {*columns.values(), "dataset", "criterion", "order"}
+    keys = [[columns["item"]], [columns["participant"]], [columns["item"], columns["system"]]]
+    roles = [
+        list(zip(*(table[c].to_pylist() for c in key), strict=True)) for key in keys if {*key} <= {*table.schema.names}
+    ]
+    for column in table.column_names:
+        if column in known or pa.types.is_floating(table[column].type) or pa.types.is_nested(table[column].type):
+            continue
+        values = table[column].to_pylist()
+        levels = len(set(values))
+        renamed = any(len(set(role)) == levels == len(set(zip(role, values, strict=True))) for role in roles)
+        if LEAST_LEVELS <= levels <= len(values) / 2 and not renamed:
+            yield (
+                f"{name}: the column {column} groups the ratings, too, and is left out: what varies with it is in the "
+                "variances of participants and items"
+            )
+
+
+def _fitted(
+    name: str, formula: str, ratings: pa.Table, notes: list[str], left_out: list[str], **options: Any
+) -> Fit | None:
     from ordbridge.models import api
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said in the notes
+            warnings.simplefilter("ignore")  # given in the notes
             fit = (api.clmm if "|" in formula else api.clm)(formula, ratings, **options)
     except FitError as error:
-        notes.append(f"{name}: left out, because the model could not be fitted ({error})")
+        left_out.append(f"{name}: left out, because the model could not be fitted ({error})")
         return None
     if not fit.converged:
         notes.append(f"{name}: {formula} did not converge; look at its numbers before using them")
@@ -263,7 +294,7 @@ def _fitted(name: str, formula: str, ratings: pa.Table, notes: list[str], **opti
 
 def _truth_of(fit: Fit) -> Truth:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of correlations, which the settings do not keep
+        warnings.simplefilter("ignore")  # of correlations at ±1, which the settings say themselves
         return Truth.from_fit(fit)
 
 
@@ -279,21 +310,27 @@ def _record(rows: dict[str, list[dict[str, Any]]], name: str, fit: Fit, truth: T
         )
     for system, effect in zip(systems[1:], truth.effects, strict=True):
         rows["effects"].append({"dataset": name, "system": system, "estimate": effect, "magnitude": abs(effect)})
-    found = {(row["group"], row["term"]): row["sd"] for row in fit.varcorr().to_pylist()}
-    for group in ("participant", "item"):
-        terms = {"(Intercept)": "intercept"} | {f"system{system}": system for system in systems[1:]}
-        for term, called in terms.items():
-            if (group, term) in found:
-                rows["deviations"].append({"dataset": name, "group": group, "term": called, "sd": found[group, term]})
+    terms = {"(Intercept)": "intercept"} | {f"system{system}": system for system in systems[1:]}
+    for row in fit.varcorr().to_pylist():
+        with_intercept = row["correlations"][0] if row["correlations"] else None  # the intercept comes first
+        rows["deviations"].append(
+            {
+                "dataset": name,
+                "group": row["group"],
+                "term": terms[row["term"]],
+                "sd": row["sd"],
+                "correlation": with_intercept,
+            }
+        )
 
 
-def _one_scale(estimates: dict[str, Truth], notes: list[str]) -> dict[str, Truth]:
+def _one_scale(estimates: dict[str, Truth], left_out: list[str]) -> dict[str, Truth]:
     """Keep the datasets with the most common number of categories, the larger one if there are two."""
     counts = Counter(truth.categories for truth in estimates.values())
     categories = max(counts, key=lambda k: (counts[k], k or 0))
     for name, truth in estimates.items():
         if truth.categories != categories:
-            notes.append(
+            left_out.append(
                 f"{name} has {truth.categories} categories and the settings are for {categories}: it is in the tables, "
                 "but its numbers do not enter the settings"
             )
@@ -301,12 +338,15 @@ def _one_scale(estimates: dict[str, Truth], notes: list[str]) -> dict[str, Truth
 
 
 def _summarised(
-    used: dict[str, Truth], rows: dict[str, list[dict[str, Any]]], notes: list[str], link: str
+    used: dict[str, Truth],
+    rows: dict[str, list[dict[str, Any]]],
+    notes: list[str],
+    left_out: list[str],
+    link: str,
 ) -> EstimatedSettings:
     for fit in rows["fits"]:
         fit["used"] = fit["dataset"] in used
-    effect = float(np.mean([abs(e) for truth in used.values() for e in truth.effects]))
-    thresholds = _thresholds(list(used.values()))
+    shared: dict[str, Any] = {"effects": (_effect(used, notes),), "link": link, **_thresholds(list(used.values()))}
     deviations: dict[str, list[list[float]]] = {}
     for group in ("participant", "item"):
         own = [row for row in rows["deviations"] if row["group"] == group and row["dataset"] in used]
@@ -314,18 +354,56 @@ def _summarised(
         slopes = [row["sd"] for row in own if row["term"] != "intercept"]
         for what, values in ((f"between {group}s", intercepts), (f"of the systems' effect between {group}s", slopes)):
             if not values:
-                notes.append(f"no dataset tells the variation {what}: it is 0 here, which makes power look too high")
+                notes.append(f"no dataset shows the variation {what}: it is 0 here, which makes power look too high")
         deviations[f"{group}_sd"] = [intercepts or [0.0], slopes or [0.0]]
+        shared[f"{group}_corr"] = _correlation(group, own, left_out)
+    for name, truth in used.items():
+        if truth.systems > 2:
+            left_out.append(
+                f"{name} has {truth.systems} systems and a setting has two: the slopes of all are summarised, and the "
+                "correlations between slopes are left out (Truth.from_fit keeps them)"
+            )
     if len(used) == 1:
         notes.append("there is one dataset: the settings differ at most by the slopes of its systems")
     settings = EstimatedSettings()
     for name, summary in SUMMARIES.items():
         sds: dict[str, Any] = {key: tuple(float(summary(v)) for v in both) for key, both in deviations.items()}
-        settings[name] = Truth(effects=(effect,), link=link, **thresholds, **sds)
+        settings[name] = Truth(**shared, **sds)
     for name, table in rows.items():
         setattr(settings, name, pa.Table.from_pylist(table) if table else pa.table({}))
-    settings.notes = tuple(" ".join(note.split()) for note in notes)  # one line each, also as comments of a file
+    settings.left_out = tuple(" ".join(said.split()) for said in left_out)  # one line each, also in a file's comments
+    settings.notes = (*settings.left_out, *(" ".join(note.split()) for note in notes))
     return settings
+
+
+def _effect(used: dict[str, Truth], notes: list[str]) -> float:
+    """Return the mean magnitude of all effects, with the sign of their mean."""
+    effects = [effect for truth in used.values() for effect in truth.effects]
+    above, below = sum(e > 0 for e in effects), sum(e < 0 for e in effects)
+    if above and below:
+        notes.append(
+            f"{above} of {len(effects)} effects {'is' if above == 1 else 'are'} above 0 and {below} below: the "
+            "settings have the sign of their mean; the first system is the first by name"
+        )
+    return math.copysign(float(np.mean(np.abs(effects))), float(np.mean(effects)))
+
+
+def _correlation(group: str, rows: list[dict[str, Any]], left_out: list[str]) -> float:
+    """Return the mean correlation of intercepts and slopes; one at ±1 counts only if there is no other."""
+    found = [row for row in rows if row["correlation"] is not None]
+    inside = [row["correlation"] for row in found if abs(row["correlation"]) <= LIMIT]
+    for row in found:
+        if abs(row["correlation"]) > LIMIT:
+            done = (
+                "it is left out of the mean" if inside else f"it is taken as {math.copysign(LIMIT, row['correlation'])}"
+            )
+            left_out.append(
+                f"{row['dataset']}: the correlation of the {group}s' intercepts with the slopes of {row['term']} is "
+                f"estimated at {row['correlation']:+.0f}, which is not identified; {done}"
+            )
+    if inside:
+        return float(np.mean(inside))
+    return float(np.mean([math.copysign(LIMIT, row["correlation"]) for row in found])) if found else 0.0
 
 
 def _thresholds(truths: list[Truth]) -> dict[str, Any]:
@@ -349,16 +427,3 @@ def _mean_distance(settings: EstimatedSettings) -> float:
     rows = [row for row in settings.thresholds.to_pylist() if row["dataset"] in used]
     distances = [row["distance_to_next"] for row in rows if row["distance_to_next"] is not None]
     return float(np.mean(distances)) if distances else 1.0
-
-
-def _truth_section(name: str, truth: Truth) -> list[str]:
-    """Return the lines of a section ``[truth.NAME]``."""
-    lines = [f"[truth.{name}]"]
-    for line in truth.to_toml().splitlines():
-        if line:
-            lines.append(line.replace("[threshold_distribution]", f"[truth.{name}.threshold_distribution]"))
-    return lines
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'

@@ -1,4 +1,4 @@
-"""What a reproduction of a paper consists of, and how it is written to a folder."""
+"""What a reproduction of a paper consists of."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ordbridge import tables
-from ordbridge.errors import InputError
-from ordbridge.report import Page
+from ordbridge.deprecated import renamed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HOLDS", "NOT_AT_HAND", "Claim", "Part", "Reproduction", "as_printed", "claims_table", "figure"]
+__all__ = ["HOLDS", "NOT_AT_HAND", "Claim", "Part", "Reproduction", "as_printed", "claims_table"]
 
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
 NOT_AT_HAND = "not at hand"
@@ -108,54 +106,10 @@ class Reproduction:
         words = ", ".join(f"{number} {_COUNTED.get(verdict, verdict)}" for verdict, number in counts.most_common())
         return f"Of {self.claims.num_rows} claims of the paper: {words}."
 
-    def page(self) -> Page:
-        """Return question, answer, claims, tables and figures as a page; :mod:`ordbridge.pages` adds the rest."""
-        page = Page(self.title)
-        for warning in self.warnings:
-            page.warning(warning)
-        page.heading("Question").sentence("Does what this paper says come out again?").sentence(self.reference)
-        page.heading("Answer").sentence(self.answer)
-        if self.summary:
-            page.sentences(self.summary)
-        if self.claims.num_rows:
-            page.heading("What the paper says, and what we find").table(self.claims)
-        for part in self.parts:
-            page.heading(part.caption)
-            for sentence in part.text:
-                page.sentence(sentence)
-            if isinstance(part.content, pa.Table):
-                page.table(part.content)
-            else:
-                page.picture(part.content, part.caption)
-        open_ = [row for row in self.claims.to_pylist() if row["verdict"] in (UNDECIDED, NOT_AT_HAND)]
-        page.heading("Diagnostics and failures")
-        page.sentence(f"{len(open_)} of {self.claims.num_rows} claims could not be judged.")
-        page.sentences(f"{row['claim']}: {row['reason'] or row['verdict']}" for row in open_)
-        return page
-
     def write(self, folder: str | os.PathLike[str], repeat: str = "") -> list[Path]:
-        """Write tables as Parquet and CSV, figures as PNG, and ``report.html``; return the files.
-
-        Parameters
-        ----------
-        folder
-            Where to; it is made if it is not there.
-        repeat
-            The command that made the result, for the report.
-        """
-        from ordbridge.pages import write_report
-
-        folder = Path(folder)
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"cannot write to {folder}: it is a file; name a folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name, table in self.tables.items():
-            written += [tables.write(table, folder / f"{name}{ending}") for ending in (".parquet", ".csv")]
-        for name, picture in self.figures.items():
-            picture.savefig(folder / f"{name}.png", dpi=150)
-            written.append(folder / f"{name}.png")
-        return [*written, write_report(self, folder / "report.html", repeat)]
+        """Do what :func:`ordbridge.report.write_folder` does, which is the new name."""
+        written: list[Path] = renamed("Reproduction.write", "ordbridge.report.write_folder")(self, folder, repeat)
+        return written
 
 
 def claims_table(rows: Sequence[dict[str, str]]) -> pa.Table:
@@ -173,10 +127,3 @@ def as_printed(value: float, printed: str) -> str:
     """
     number = printed.rstrip("%").strip()
     return f"{value:.{len(number.partition('.')[2])}f}"
-
-
-def figure(width: float, height: float) -> Figure:
-    """Return an empty figure that belongs to no window."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ordbridge import __version__
+from ordbridge import leftovers
+from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
-from ordbridge.models.fit import engine_module
-from ordbridge.power.backends import choose
+from ordbridge.models.engines import engine_name
+from ordbridge.power.assignment import Assignment
+from ordbridge.power.backends import Backend, choose
 from ordbridge.power.grid import Grid
+from ordbridge.power.manifest import identity_of
 from ordbridge.power.models import resolve
-from ordbridge.power.progress import Progress
 from ordbridge.power.result import Run
-from ordbridge.power.runner import Plan, execute
-from ordbridge.power.store import FORMAT, Store, identity_of
+from ordbridge.power.runner import execute
+from ordbridge.power.store import Store, folder_of
+from ordbridge.power.worker import Batch, BatchResult, fit_batch
+from ordbridge.progress import Progress
 
-__all__ = ["run"]
+__all__ = ["carry_out", "default_store", "run"]
 
 
 def run(
@@ -31,11 +32,15 @@ def run(
     sims: int = 100,
     seed: int = 0,
     *,
-    engine: str = "ordinal",
+    engine: str = "r",
     jobs: int = 1,
     store: str | os.PathLike[str] | None = None,
     alpha: float = 0.05,
     term: str | None = None,
+    goal: str = "difference",
+    margin: float | None = None,
+    on: str = "rating",
+    calibrate: bool | int = False,
     timeout: float | None = None,
     audit: float = 0.0,
     backend: str = "loky",
@@ -44,7 +49,7 @@ def run(
 ) -> Run:
     """Simulate every cell ``sims`` times, fit all models to each dataset, and keep every fit.
 
-    Give the same call again to go on with a run that was stopped, with more ``sims`` to add to it.
+    Give the same call again to continue a run that was stopped, with more ``sims`` to add to it.
 
     Parameters
     ----------
@@ -52,6 +57,8 @@ def run(
         The cells.
     models
         ``"lm"``, ``"clm"``, ``"lmer"``, ``"clmm"``; or a mapping from names to formulas, options or :class:`Model`.
+        ``lmer`` is fitted by REML, as :func:`ordbridge.lmer` does, but by maximum likelihood, as published, where the
+        grid has ``preset="howcroft2021"``; ``{"lmer": {"REML": True}}`` says otherwise.
     sims
         Datasets a cell.
     seed
@@ -59,15 +66,24 @@ def run(
         number of jobs, the backend, interruptions, or on which other cells and replicates there are (``seconds``
         apart, and R's lmer, which repeats itself to about 1e-8 only).
     engine
-        ``"ordinal"`` (R) or ``"fast"``.
+        ``"r"`` or ``"fast"``.
     jobs
-        Worker processes; −1 for one a core.
+        Worker processes; −1 for one per core.
     store
         The folder of the run. Without it the run lives in a temporary folder, as long as the returned object.
     alpha
         Level of significance of the power tables.
     term
         The tested coefficient, if there are more than two systems.
+    goal, margin, on
+        What a study is to show: a ``"difference"``, ``"equivalence"`` or ``"non-inferiority"``, the latter two with a
+        ``margin`` on the ``"rating"`` or the ``"latent"`` scale; see :class:`ordbridge.power.Model`.
+    calibrate
+        Whether critical values are taken from datasets without an effect (at the margin, for the other goals),
+        simulated on the same designs, so that every test keeps its level: :meth:`Run.power` then has size, nominal and
+        size-adjusted power side by side. Cells of the grid without an effect serve as such. True for ``sims`` datasets
+        of each null, or their number; 1000 and more make critical values exact enough. They can be added to a run
+        that is there.
     timeout
         Seconds after which a fit is given up and recorded as ``timeout``.
     audit
@@ -89,57 +105,63 @@ def run(
     >>> result.power().select(["effect", "measure", "n"]).to_pydict()
     {'effect': [0.0, 0.62], 'measure': ['type-I error', 'power'], 'n': [5, 5]}
     """
-    _check(grid, sims, seed, alpha, timeout, audit)
-    engine_module(engine)
-    resolved = resolve(models, grid.cells, term)
-    manifest = {
-        "format": FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "ordbridge": __version__,
-        "grid": grid.to_dict(),
-        "cells": {cell.label: cell.content for cell in grid.cells},
-        "models": {model.name: model.to_dict() for model in resolved},
-        "engine": engine,
-        "seed": int(seed),
-        "sims": int(sims),
-        "alpha": float(alpha),
-        "timeout": timeout,
-        "audit": float(audit),
-        "environments": [],
-    }
-    path = Path(tempfile.mkdtemp(prefix="ordbridge-") if store is None else store)
-    folder = Store(path, manifest)
+    if not isinstance(grid, Grid):
+        raise InputError(f"grid is a {type(grid).__name__}; build one: power.Grid(preset='howcroft2021', items=[50])")
+    sims = whole("sims", sims, least=1)
+    engines = {engine_name(engine), *(["r"] if audit else [])}
+    assignment = Assignment(
+        grid,
+        resolve(models, grid.cells, term, grid.preset, {"goal": goal, "margin": margin, "on": on}, engines),
+        sims=sims,
+        calibration=sims * calibrate if isinstance(calibrate, bool) else whole("calibrate", calibrate, least=0),
+        seed=whole("seed", seed, least=0),
+        engine=engine_name(engine),
+        alpha=share("alpha", alpha),
+        audit=share("audit", audit, ends=True),
+        timeout=seconds("timeout", timeout),
+    )
+    path = leftovers.temporary_folder() if store is None else folder_of(store)
     try:
-        plan = Plan(grid.cells, resolved, int(sims), int(seed), engine, float(audit), timeout)
-        execute(plan, folder, lambda: choose(backend, jobs, scheduler), progress)
-        result = Run(path, folder.manifest)
+        result = carry_out(assignment, path, lambda: choose(backend, jobs, scheduler), progress)
     except BaseException:
         if store is None:
-            shutil.rmtree(path, ignore_errors=True)
+            leftovers.remove(path)
         raise
-    finally:
-        folder.close()
     if store is None:
-        weakref.finalize(result, shutil.rmtree, path, ignore_errors=True)
+        weakref.finalize(result, leftovers.remove, path)
     return result
 
 
-def default_store(grid: Grid, models: Any, seed: int, engine: str, term: str | None) -> Path:
-    """Return the folder that a command without a store uses: the same for the same run, so that it can go on."""
-    resolved = {model.name: model.to_dict() for model in resolve(models, grid.cells, term)}
-    cells = {cell.label: cell.content for cell in grid.cells}
-    return Path("runs") / identity_of({"cells": cells, "models": resolved, "seed": seed, "engine": engine})[:10]
+def carry_out(
+    assignment: Assignment,
+    path: Path,
+    start_backend: Callable[[], Backend],
+    progress: Callable[[Progress], object] | None = None,
+    work: Callable[[Batch], BatchResult] = fit_batch,
+) -> Run:
+    """Do what is still to do of an assignment, keep it in a folder, and return the run that is there.
+
+    Parameters
+    ----------
+    assignment, path
+        What to fit, and the folder.
+    start_backend, progress, work
+        As for :func:`ordbridge.power.runner.execute`.
+    """
+    folder = Store(path, assignment.manifest())
+    try:
+        execute(assignment, folder, start_backend, progress, work)
+        return Run(path, folder.manifest)
+    finally:
+        folder.close()
 
 
-def _check(grid: Any, sims: Any, seed: Any, alpha: Any, timeout: Any, audit: Any) -> None:
-    if not isinstance(grid, Grid):
-        raise InputError(f"grid is a {type(grid).__name__}; build one: power.Grid(preset='howcroft2021', items=[50])")
-    for name, value, least in (("sims", sims, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name}={value!r} must be a whole number from {least} on")
-    if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha!r} must be a number between 0 and 1")
-    if not isinstance(audit, (int, float)) or not 0 <= audit <= 1:
-        raise InputError(f"audit={audit!r} must be a share between 0 and 1")
-    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
-        raise InputError(f"timeout={timeout!r} is not a number of seconds above 0")
+def default_store(
+    grid: Grid, models: Any, seed: int, engine: str, term: str | None, goal: dict[str, Any] | None = None
+) -> Path:
+    """Return the folder that a command without a store uses: the same for the same run, so that it can be continued."""
+    resolved = resolve(models, grid.cells, term, grid.preset, goal)
+    return (
+        Path("runs")
+        / identity_of(Assignment(grid, resolved, sims=1, seed=seed, engine=engine_name(engine)).manifest())[:10]
+    )

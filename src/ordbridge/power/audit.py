@@ -1,4 +1,4 @@
-"""The fast engine beside R on the same datasets."""
+"""The fast engine compared with R on the same datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Audit:
     Attributes
     ----------
     summary
-        One row a model: how many datasets were ``compared`` (both engines gave a p-value), the ``largest`` and the
+        One row per model: how many datasets were ``compared`` (both engines gave a p-value), the ``largest`` and the
         ``median`` relative difference of p, how many ``decisions_differ`` at alpha, how many cases are
         ``over_1_percent``, and how many fits ``failed_fast_only`` and ``failed_r_only``.
     cases
@@ -61,7 +61,7 @@ def audit(fits: pa.Table, models: list[str], alpha: float) -> Audit:
     """
     keys, columns = ["cell", "replicate", "model"], ["p_value", "loglik", "message"]
     ours = fits.filter(pc.equal(fits["engine"], "fast")).select([*keys, *columns])
-    theirs = fits.filter(pc.equal(fits["engine"], "ordinal")).select([*keys, *columns])
+    theirs = fits.filter(pc.equal(fits["engine"], "r")).select([*keys, *columns])
     theirs = theirs.rename_columns([*keys, *(f"{name}_r" for name in columns)])
     both = ours.join(theirs, keys=keys, join_type="inner")
     p, p_r = (both[name].to_numpy() for name in ("p_value", "p_value_r"))

@@ -27,8 +27,8 @@ BIAS = (
 )
 
 
-def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact binomial interval of a share.
+def clopper_pearson(successes: float, n: float, conf_level: float = 0.95) -> tuple[float, float]:
+    """Return the exact binomial interval of a share; counts that are not whole come from weighted datasets.
 
     References
     ----------
@@ -43,13 +43,13 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float,
     """
     from scipy.stats import beta
 
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, n - successes + 1))
-    high = 1.0 if successes == n else float(beta.ppf(1 - tail, successes + 1, n - successes))
-    return low, high
+    tail = (1 - conf_level) / 2
+    low = beta.ppf(tail, successes, n - successes + 1) if successes > 0 else 0.0
+    high = beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
+    return float(low), float(high)
 
 
-def power(p_value: np.ndarray, failed: np.ndarray, alpha: float, level: float = 0.95) -> dict[str, Any]:
+def power(p_value: np.ndarray, failed: np.ndarray, alpha: float, conf_level: float = 0.95) -> dict[str, Any]:
     """Return the power of one model in one cell: significant fits among all, failures not significant, as published.
 
     ``p_value`` is NaN where there is none. If every fit failed there is no power, only the counts.
@@ -61,12 +61,12 @@ def power(p_value: np.ndarray, failed: np.ndarray, alpha: float, level: float = 
     if n_failed == n:
         return counts | dict.fromkeys(names)
     share = significant / n
-    low, high = clopper_pearson(significant, n, level)
+    low, high = clopper_pearson(significant, n, conf_level)
     values = (share, (significant + n_failed) / n, low, high, math.sqrt(share * (1 - share) / n))
     return counts | dict(zip(names, values, strict=True))
 
 
-def compare(a: np.ndarray, b: np.ndarray, level: float = 0.95) -> dict[str, Any]:
+def compare(a: np.ndarray, b: np.ndarray, conf_level: float = 0.95) -> dict[str, Any]:
     """Compare two models by their significant (True) fits on the same datasets.
 
     The interval is the adjusted Wald interval of Agresti & Min, the test McNemar's exact test: of the datasets on which
@@ -88,7 +88,7 @@ def compare(a: np.ndarray, b: np.ndarray, level: float = 0.95) -> dict[str, Any]
     from scipy.stats import binomtest, norm
 
     n, only_a, only_b = len(a), int((a & ~b).sum()), int((b & ~a).sum())
-    z = float(norm.ppf(0.5 + level / 2))
+    z = float(norm.ppf(0.5 + conf_level / 2))
     centre = (only_a - only_b) / (n + 2)
     spread = z * math.sqrt((only_a + only_b + 1) - (only_a - only_b) ** 2 / (n + 2)) / (n + 2)
     discordant = only_a + only_b
@@ -104,7 +104,7 @@ def compare(a: np.ndarray, b: np.ndarray, level: float = 0.95) -> dict[str, Any]
 
 
 def bias(
-    estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, truth: float | None, level: float = 0.95
+    estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, truth: float | None, conf_level: float = 0.95
 ) -> dict[str, Any]:
     """Compare estimates with the truth: bias, coverage of the intervals, and whether standard errors are honest.
 
@@ -130,8 +130,8 @@ def bias(
     if truth is None:
         return row
     with np.errstate(invalid="ignore"):
-        quantile = np.where(np.isnan(df), norm.ppf(0.5 + level / 2), t.ppf(0.5 + level / 2, df))
+        quantile = np.where(np.isnan(df), norm.ppf(0.5 + conf_level / 2), t.ppf(0.5 + conf_level / 2, df))
     covered = int((np.abs(estimate - truth) <= quantile * std_error).sum())
-    low, high = clopper_pearson(covered, n, level)
+    low, high = clopper_pearson(covered, n, conf_level)
     row |= {"bias": float(estimate.mean()) - truth, "bias_mc_error": None if sd is None else sd / math.sqrt(n)}
     return row | {"coverage": covered / n, "coverage_low": low, "coverage_high": high}

@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge import design as designs
+from ordbridge.checks import number
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
 from ordbridge.simulate import Truth
+from ordbridge.simulate.presets import preset_named
 from ordbridge.tables import to_arrow
 
-__all__ = ["Cell", "Grid"]
+__all__ = ["Cell", "Grid", "cell_label"]
 
 DESIGNS = ("counterbalanced", "crossed", "howcroft2021", "latin_square")
 SYNONYMS = {"crossed": {"ratings_per_text": "raters"}, "howcroft2021": {"ratings_per_text": "ratings"}}
@@ -31,8 +33,8 @@ ORDER = ("variance", "items", "ratings_per_text", "effect")
 class Cell:
     """One cell: what is true and who rates what.
 
-    ``content`` is all of it as one line of JSON. Random streams hang on it alone, so that a cell has the same datasets
-    in whatever grid, order or company it is run.
+    ``content`` is all of it as one line of JSON. Random streams depend on it alone, so that a cell has the same
+    datasets in whatever grid and order it is run.
     """
 
     label: str
@@ -60,7 +62,7 @@ class Cell:
         return encode(self.design["system"])[1]
 
     def stream(self, seed: int, replicate: int, purpose: int | None = None) -> np.random.SeedSequence:
-        """Return the random stream of one replicate; ``purpose`` names a stream beside that of the ratings."""
+        """Return the random stream of one replicate; ``purpose`` names a stream other than that of the ratings."""
         digest = hashlib.sha256(self.content.encode()).digest()
         words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
         extra = () if purpose is None else (purpose,)
@@ -73,7 +75,8 @@ class Grid:
     Parameters
     ----------
     preset
-        ``"howcroft2021"``: the five variance settings, the design and the default axes of Howcroft & Rieser (2021).
+        ``"howcroft2021"``: the five variance settings, the design and the default axes of Howcroft & Rieser (2021), and
+        their ``lmer`` by maximum likelihood.
     truth
         A :class:`ordbridge.simulate.Truth`, or several by name, which then are the values of the axis ``variance``.
     design
@@ -93,6 +96,7 @@ class Grid:
     """
 
     def __init__(self, *, preset: str | None = None, truth: Any = None, design: Any = None, **axes: Any) -> None:
+        self.preset = preset
         if preset is not None:
             truth, design, axes = _preset(preset, truth, design, axes)
         self.truths = _truths(truth)
@@ -117,13 +121,15 @@ class Grid:
             "truths": {name: truth.to_dict() for name, truth in self.truths.items()},
             "design": self.design,
             "axes": {name: [list(v) if isinstance(v, tuple) else v for v in vs] for name, vs in self.axes.items()},
+            **({"preset": self.preset} if self.preset else {}),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Grid:
         """Build a grid from what :meth:`to_dict` returns."""
         truths = {name: Truth.from_dict(truth) for name, truth in values["truths"].items()}
-        return cls(truth=truths.get("", truths), design=values["design"], **values["axes"])
+        truth = truths.get("", truths)
+        return cls(preset=values.get("preset"), truth=truth, design=values["design"], **values["axes"])
 
     def _cell(self, values: dict[str, Any]) -> Cell:
         truth = self.truths[values.get("variance", "")]
@@ -144,8 +150,7 @@ class Grid:
                 written = {argument: axis for axis, argument in synonyms.items()}.get(missing[0], missing[0])
                 raise InputError(f"the design {design['kind']!r} needs {written}; give the grid {written}=[…]")
         content = {"truth": truth.to_dict(), "design": design, "variant": values.get("variant", "corrected")}
-        label = " ".join(f"{name}={_text(value)}" for name, value in values.items())
-        return Cell(label or "all", tuple(values.items()), json.dumps(content, sort_keys=True))
+        return Cell(cell_label(values) or "all", tuple(values.items()), json.dumps(content, sort_keys=True))
 
     def _check_names(self) -> None:
         known = {"variance", "effect", "variant", *TRUTH_FIELDS}
@@ -174,15 +179,12 @@ def build_design(specification: str) -> pa.Table:
 
 
 def _preset(name: str, truth: Any, design: Any, axes: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    if name != "howcroft2021":
-        raise InputError(f"there is no preset {name!r}; choose one of: howcroft2021")
-    from ordbridge.papers import howcroft2021 as paper
-
-    defaults: dict[str, Any] = {"effect": paper.effects}
+    published = preset_named(name)
+    defaults: dict[str, Any] = {"effect": published.effects}
     if design is None:
-        design = "howcroft2021"
-        defaults |= {"items": paper.items, "ratings_per_text": paper.ratings}
-    return paper.settings if truth is None else truth, design, defaults | axes
+        design = name
+        defaults |= {"items": published.items, "ratings_per_text": published.ratings}
+    return published.settings if truth is None else truth, design, defaults | axes
 
 
 def _truths(truth: Any) -> dict[str, Truth]:
@@ -216,7 +218,7 @@ def _axes(axes: Mapping[str, Any], truths: Mapping[str, Truth]) -> dict[str, tup
     """Put the axes into reading order, each as a tuple of plain values."""
     given = {name: _values(name, value) for name, value in axes.items()}
     if "variance" in given and "" in truths:
-        raise InputError("variance names one of several truths, but there is only one; give truth={name: Truth, …}")
+        raise InputError("variance= names one of several truths, but there is only one; give truth={name: Truth, …}")
     if "" not in truths:
         given.setdefault("variance", tuple(truths))
         for name in given["variance"]:
@@ -239,15 +241,16 @@ def _plain(axis: str, value: Any) -> Any:
         return tuple(_plain(axis, v) for v in value)
     if isinstance(value, np.generic):
         value = value.item()
-    if axis != "effect":
-        return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"effect has {value!r}, which is no number")
-    return float(value)
+    return number("effect", value) if axis == "effect" else value
 
 
 def _parameters(kind: str) -> dict[str, Any]:
     return {name: p.default for name, p in inspect.signature(getattr(designs, kind)).parameters.items()}
+
+
+def cell_label(values: Mapping[str, Any]) -> str:
+    """Return the name of a cell: its value on every axis."""
+    return " ".join(f"{name}={_text(value)}" for name, value in values.items())
 
 
 def _text(value: Any) -> str:

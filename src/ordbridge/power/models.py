@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.checks import choice, number
 from ordbridge.errors import InputError
+from ordbridge.formula import names
+from ordbridge.models.engines import engine_module
+from ordbridge.models.kinds import BEYOND_LOCATION, KINDS
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Problem
 from ordbridge.power.grid import Cell
+from ordbridge.simulate.presets import preset_named
 
-__all__ = ["Model", "dataset_columns", "resolve", "template"]
+__all__ = ["GOALS", "Model", "dataset_columns", "resolve", "system_terms", "template"]
 
 FIXED, MAXIMAL = "rating ~ system", "rating ~ system + (system | participant) + (system | item)"
+GOALS = ("difference", "equivalence", "non-inferiority")
 FORMULAS = {"lm": FIXED, "clm": FIXED, "lmer": MAXIMAL, "clmm": MAXIMAL}
-OPTIONS = {
-    "lm": (),
-    "clm": ("link", "threshold"),
-    "lmer": ("REML", "ddf"),
-    "clmm": ("link", "threshold", "nAGQ", "start"),
-}
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of a study; what is left out is as published by Howcroft & Rieser (2021).
+    """A model of a study; what is left out is as for :func:`ordbridge.clmm` and :func:`ordbridge.lmer`.
 
     Parameters
     ----------
@@ -41,8 +41,17 @@ class Model:
         The coefficient that is tested, by R's name of it. With two systems it need not be said.
     link
         Default: the link of the truth.
-    threshold, REML, ddf, nAGQ, start
+    REML
+        Of an ``lmer``. Default: True, as for :func:`ordbridge.lmer`; False on a grid with ``preset="howcroft2021"``,
+        whose published code fits by maximum likelihood.
+    threshold, ddf, nAGQ, start, scale, nominal, weights, offset
         As for :func:`ordbridge.clmm` and :func:`ordbridge.lmer`.
+    goal
+        What is to be shown of the tested system and the first: a ``"difference"``; ``"equivalence"``, that they differ
+        by less than ``margin`` (two one-sided tests, :meth:`ordbridge.Fit.equivalence`); or ``"non-inferiority"``, that
+        the tested one is not worse by ``margin`` or more.
+    margin, on
+        Of equivalence and non-inferiority, ``on`` the ``"rating"`` or the ``"latent"`` scale (ordinal models).
     name
         What the model is called in tables; default: its kind.
     """
@@ -52,24 +61,51 @@ class Model:
     term: str = ""
     link: str = ""
     threshold: str = "flexible"
-    REML: bool = False
+    REML: bool | None = None
     ddf: str = "Satterthwaite"
     nAGQ: int = 1
     start: str | None = None
+    scale: str | None = None
+    nominal: str | None = None
+    weights: str | None = None
+    offset: str | None = None
+    goal: str = "difference"
+    margin: float | None = None
+    on: str = "rating"
     name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what belongs to this kind of model, for a manifest."""
-        kept = ("kind", "formula", "term", *OPTIONS[self.kind])
+        goal = ("goal", "margin", "on") if self.goal != "difference" else ()
+        own = [name for name in KINDS[self.kind].options if name not in BEYOND_LOCATION or getattr(self, name)]
+        kept = ("kind", "formula", "term", *goal, *own)
         return {name: value for name, value in asdict(self).items() if name in kept}
+
+    def __str__(self) -> str:
+        """Return the formula, with whatever else the model has."""
+        beyond = (f"{name} {getattr(self, name)}" for name in BEYOND_LOCATION if getattr(self, name))
+        return "; ".join([self.formula, *beyond])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model is prepared with, besides formula and data."""
+        own = {field.name for field in fields(self)}
+        return {name: getattr(self, name) for name in KINDS[self.kind].options if name in own}
 
     @property
     def ordinal(self) -> bool:
         """Whether the response is a category."""
-        return self.kind in ("clm", "clmm")
+        return KINDS[self.kind].ordinal
 
 
-def resolve(models: Any, cells: Iterable[Cell], term: str | None = None) -> tuple[Model, ...]:
+def resolve(
+    models: Any,
+    cells: Iterable[Cell],
+    term: str | None = None,
+    preset: str | None = None,
+    goal: Mapping[str, Any] | None = None,
+    engines: Iterable[str] = (),
+) -> tuple[Model, ...]:
     """Fill in what was not said and check every formula against the data it will meet.
 
     Parameters
@@ -80,32 +116,53 @@ def resolve(models: Any, cells: Iterable[Cell], term: str | None = None) -> tupl
         The cells of the grid.
     term
         The tested term of the models that name none.
+    preset
+        The preset of the grid: a paper's grid is fitted as published.
+    goal
+        ``goal, margin, on`` of the models that have no goal of their own.
+    engines
+        Which engines will fit; what one of them does not know is refused here.
     """
     cells = tuple(cells)
     named = {model: {} for model in models} if not isinstance(models, Mapping) else dict(models)
     if isinstance(models, str) or not named:
-        raise InputError(f"models={models!r} is no list of models; choose from {', '.join(FORMULAS)}")
-    resolved = tuple(_complete(_read(name, value), cells, term) for name, value in named.items())
+        raise InputError(f"models={models!r} is not a list of models; choose from {', '.join(FORMULAS)}")
+    read = (_read(name, value) for name, value in named.items())
+    if goal:
+        read = (replace(model, **goal) if model.goal == "difference" else model for model in read)
+    resolved = tuple(_complete(model, cells, term, preset) for model in read)
     for cell in {tuple(map(str, cell.systems)): cell for cell in cells}.values():  # one for each kind of table
         for model in resolved:
-            template(cell, model, None)
+            problem = template(cell, model, None)
+            _check_term(model, problem, cell)
+            for engine in engines:
+                engine_module(engine).refuse(problem)
     return resolved
+
+
+def _check_term(model: Model, problem: Problem, cell: Cell) -> None:
+    moved = {name for summand in problem.nominal for name in names(summand.term)}
+    if "system" in moved and model.term in system_terms(cell):
+        raise InputError(
+            f"{model.name}: with nominal={model.nominal!r} a system moves every threshold on its own, and there is no "
+            f"coefficient {model.term!r}; test one such as '1|2.{model.term}' with term=, or use scale="
+        )
 
 
 def template(cell: Cell, model: Model, timeout: float | None) -> Problem:
     """Return the checked problem of a model on a cell's design; only its ratings are still to be put in."""
-    columns = dataset_columns(cell)
+    columns = dataset_columns(cell, model)
     categories = 2.0 if cell.truth.scale == "interval" else 2
     columns["rating"] = pa.array(1 + np.arange(cell.design.num_rows) % categories)
-    options = {name: getattr(model, name) for name in OPTIONS[model.kind]}
-    return prepare(model.kind, model.formula, pa.table(columns), **options, timeout=timeout)
+    return prepare(model.kind, model.formula, pa.table(columns), **model.options, timeout=timeout)
 
 
-def dataset_columns(cell: Cell) -> dict[str, Any]:
-    """Return the predictors; more than two systems are a factor, even if they are numbered."""
+def dataset_columns(cell: Cell, model: Model) -> dict[str, Any]:
+    """Return the predictors; more than two systems are a factor, even if they are numbered, and so are means of two."""
     design = cell.design
     columns = {name: design[name] for name in ("participant", "item", "system", "order") if name in design.column_names}
-    if pa.types.is_integer(design["system"].type) and len(cell.systems) > 2:
+    means = model.goal != "difference"
+    if pa.types.is_integer(design["system"].type) and (means or len(cell.systems) > 2):
         columns["system"] = design["system"].cast(pa.string())
     return columns
 
@@ -136,7 +193,8 @@ def _read(name: Any, value: Any) -> Model:
     return replace(value, name=name)
 
 
-def _complete(model: Model, cells: tuple[Cell, ...], term: str | None) -> Model:
+def _complete(model: Model, cells: tuple[Cell, ...], term: str | None, preset: str | None) -> Model:
+    _check_goal(model)
     truths = {cell.truth for cell in cells}
     if model.ordinal and (scales := {t.scale for t in truths} - {"ordinal"}):
         raise InputError(f"{model.kind} needs categories, but the truth has scale={scales.pop()!r}; use lm or lmer")
@@ -146,5 +204,20 @@ def _complete(model: Model, cells: tuple[Cell, ...], term: str | None) -> Model:
     terms = list(system_terms(cells[0]))
     chosen = model.term or term or (terms[0] if len(terms) == 1 else "")
     if not chosen:
-        raise InputError(f"there are {len(terms) + 1} systems; name the tested term: {' or '.join(terms)}")
-    return replace(model, formula=model.formula or FORMULAS[model.kind], term=chosen, link=model.link or links[0])
+        raise InputError(
+            f"there are {len(terms) + 1} systems; name the tested coefficient with term=: {' or '.join(terms)}"
+        )
+    reml = (preset is None or preset_named(preset).REML) if model.REML is None else model.REML
+    formula = model.formula or FORMULAS[model.kind]
+    return replace(model, formula=formula, term=chosen, link=model.link or links[0], REML=reml)
+
+
+def _check_goal(model: Model) -> None:
+    if choice("goal", model.goal, GOALS) == "difference":
+        if model.margin is not None:
+            raise InputError("margin= belongs to goal='equivalence' or goal='non-inferiority'")
+        return
+    if model.margin is None or number("margin", model.margin) <= 0:
+        raise InputError(f"goal={model.goal!r} needs margin=, above 0: how large a difference would still not matter")
+    if choice("on", model.on, ("rating", "latent")) == "latent" and not model.ordinal:
+        raise InputError(f"{model.name} knows no latent scale; give the margin on='rating'")

@@ -14,15 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordbridge.checks import share
+from ordbridge.deprecated import renamed_arguments
 from ordbridge.errors import InputError
 from ordbridge.power import estimates
 from ordbridge.power.audit import Audit, audit
+from ordbridge.power.calibration import COLUMNS, calibrated, calibrated_difference, critical_value, null_cells
+from ordbridge.power.fit_table import FAILED, FITS
 from ordbridge.power.grid import Cell, Grid
+from ordbridge.power.manifest import read_manifest
 from ordbridge.power.models import Model, system_terms
-from ordbridge.power.runner import FAILED
-from ordbridge.power.store import FITS, identity_of, read_fits, read_manifest
+from ordbridge.power.parts import read_fits
+from ordbridge.power.store import folder_of
 
-__all__ = ["Run", "audit_runs", "load"]
+__all__ = ["Run", "audit_runs", "load", "r_versions"]
 
 COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]
 
@@ -37,7 +42,8 @@ def load(path: str | os.PathLike[str]) -> Run:
     ...
     ordbridge.errors.InputError: there is no power run in runs/none: it has no manifest.json
     """
-    return Run(Path(path), read_manifest(path))
+    folder = folder_of(path)
+    return Run(folder, read_manifest(folder))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,41 +82,81 @@ class Run:
         return float(self.manifest["alpha"])
 
     @property
+    def calibration(self) -> int:
+        """How many datasets the critical values are taken from; 0 if there are none."""
+        return int(self.manifest.get("calibration", 0))
+
+    @property
+    def missing(self) -> int:
+        """How many of the fits that were asked for are not there: of a run that goes on or was stopped."""
+        wanted = {cell.label: int(self.manifest["sims"]) for cell in self.grid.cells}
+        if self.calibration:
+            nulls = {null.label for own in null_cells(self.grid.cells, self.models).values() for null in own}
+            wanted |= {label: max(wanted.get(label, 0), self.calibration) for label in nulls}
+        fits = self._read(["cell", "replicate", "engine"])
+        place = pc.fill_null(pc.index_in(fits["cell"], pa.array(list(wanted), pa.string())), len(wanted)).to_numpy()
+        asked = np.array([*wanted.values(), 0])[place]  # nulls of an earlier call are not asked for any more
+        there = (fits["replicate"].to_numpy() < asked) & pc.equal(fits["engine"], self.engine).to_numpy()
+        return sum(wanted.values()) * len(self.models) - int(there.sum())
+
+    @property
     def cells(self) -> pa.Table:
-        """One row a cell: its name and its value on each axis."""
+        """One row per cell: its name and its value on each axis."""
         return pa.Table.from_pylist([{"cell": cell.label, **_axes(cell)} for cell in self.grid.cells])
 
     @property
     def fits(self) -> pa.Table:
-        """One row a (cell, replicate, model, engine): numbers of the tested term, status, message, seconds."""
+        """One row a (cell, replicate, model, engine): numbers of the tested term, status, message, seconds.
+
+        Cells whose name begins with ``null:`` are not of the grid; critical values are taken from them.
+        """
         return self._read(FITS.names)
 
-    def power(self, alpha: float | None = None, level: float = 0.95) -> pa.Table:
+    @renamed_arguments(level="conf_level")
+    def power(self, alpha: float | None = None, conf_level: float = 0.95) -> pa.Table:
         """Return the power of each model in each cell.
 
         Columns: the cell and its axes, ``model, engine, term, measure`` ("power"; "type-I error" where the tested
         effect is 0), ``n, n_ok, n_failed, power`` (significant among all; failures are not significant),
         ``power_if_failures_significant``, ``conf_low, conf_high`` (Clopper–Pearson), ``mc_error`` (Monte Carlo standard
-        error) and ``note``, which speaks up if every fit failed; there is no power then.
+        error) and ``note``, which says so if every fit failed; there is no power then.
+
+        A calibrated run also has ``size, size_low, size_high``, the share of significant datasets without an effect (at
+        the margin, for equivalence and non-inferiority, the larger of two) and its Clopper–Pearson interval;
+        ``critical_value``, which p has to fall below so that the size is alpha; ``adjusted_power``, the share that is
+        significant by it, and its interval ``adjusted_low, adjusted_high``, which has the error of the critical value
+        in it (:mod:`ordbridge.power.calibration`); and ``size_n``, the datasets without an effect. A cell that is its
+        own null has no adjusted power: that would be alpha.
 
         Parameters
         ----------
         alpha
             Level of significance; default: that of the run.
-        level
-            Confidence level of the interval.
+        conf_level
+            Level of the interval.
         """
-        alpha = self.alpha if alpha is None else _share("alpha", alpha)
+        alpha = self.alpha if alpha is None else share("alpha", alpha)
+        share("conf_level", conf_level)
         rows = []
+        nulls = self._null_p_values()
         for cell, model, fits in self._groups(["p_value", "status", "message"]):
             failed = _failed(fits)
-            effect = latent_effect(cell, model)
-            row = self._keys(cell, model) | {"measure": "type-I error" if effect == 0 else "power"}
-            row |= estimates.power(fits["p_value"].to_numpy(), failed, alpha, _share("level", level))
+            null = model.goal == "difference" and latent_effect(cell, model) == 0
+            row = self._keys(cell, model) | {"measure": "type-I error" if null else "power"}
+            row |= estimates.power(fits["p_value"].to_numpy(), failed, alpha, conf_level)
             row["note"] = f"every fit failed: {_commonest(fits['message'])}" if failed.all() else None
+            if self.calibration:
+                own = nulls[cell, model.name]
+                row |= calibrated(_p_values(fits), list(own.values()), alpha, conf_level)
+                row["size_n"] = min(map(len, own.values()))
+                if cell.label in own:
+                    row |= dict.fromkeys(("adjusted_power", "adjusted_low", "adjusted_high"))
             rows.append(row)
         names = ("power", "power_if_failures_significant", "conf_low", "conf_high", "mc_error")
-        extra = [("measure", pa.string()), *COUNTS, *((name, pa.float64()) for name in names), ("note", pa.string())]
+        extra = [("measure", pa.string()), *COUNTS, *((name, pa.float64()) for name in names)]
+        if self.calibration:
+            extra += [*((name, pa.float64()) for name in COLUMNS), ("size_n", pa.int64())]
+        extra.append(("note", pa.string()))
         table = pa.Table.from_pylist(rows, schema=self._schema(extra))
         audit = self.manifest["audit"]
         said = {
@@ -118,24 +164,36 @@ class Run:
             "alpha": f"{alpha:g}",
             "seed": str(self.manifest["seed"]),
             "audit": f"{audit:g} of the datasets: {self.audit(alpha)}" if audit else "none",
+            "calibration": f"{self.calibration} datasets without an effect a design" if self.calibration else "none",
         }
         return table.replace_schema_metadata(said)
 
-    def compare(self, a: str, b: str, alpha: float | None = None, level: float = 0.95) -> pa.Table:
+    @renamed_arguments(level="conf_level")
+    def compare(
+        self, a: str, b: str, alpha: float | None = None, conf_level: float = 0.95, calibrated: bool = False
+    ) -> pa.Table:
         """Compare two models on the same datasets: difference of power, its interval, and McNemar's exact test.
 
         Columns: the cell and its axes, ``model_a, model_b, n, power_a, power_b, difference`` (a − b), ``conf_low,
         conf_high`` (Agresti & Min), ``only_a, only_b`` (datasets on which only one is significant), ``p_value``,
         ``n_failed_a, n_failed_b``. A failed fit is not significant.
+
+        With ``calibrated=True``, in a calibrated run, size-adjusted powers are compared: each model has its own
+        critical value, so that neither profits from false alarms. The error of the critical values, which both models
+        have from the same datasets, is in the interval (bootstrap of these datasets); McNemar's test would take them as
+        known, and ``p_value`` is null. Cells that are their own null are left out.
         """
+        if calibrated and not self.calibration:
+            raise InputError("this run is not calibrated; run it again with calibrate=True, which adds to it")
         names = [model.name for model in self.models]
         for name in (a, b):
             if name not in names:
                 raise InputError(f"the run has no model {name!r}; it has: {', '.join(names)}")
         if a == b:
             raise InputError(f"{a!r} cannot be compared with itself; name two models")
-        alpha = self.alpha if alpha is None else _share("alpha", alpha)
+        alpha = self.alpha if alpha is None else share("alpha", alpha)
         found = {(cell, model.name): fits for cell, model, fits in self._groups(["p_value", "status"])}
+        nulls = self._null_p_values() if calibrated else {}
         rows = []
         for cell in self.grid.cells:
             if (cell, a) not in found or (cell, b) not in found:
@@ -145,11 +203,20 @@ class Run:
             if not common.size:
                 continue
             failed_a, failed_b = _failed(first)[i], _failed(second)[j]
-            hit_a = (first["p_value"].to_numpy()[i] < alpha) & ~failed_a
-            hit_b = (second["p_value"].to_numpy()[j] < alpha) & ~failed_b
+            p_a, p_b = _p_values(first)[i], _p_values(second)[j]
+            critical = (alpha, alpha)
+            if calibrated:
+                own = nulls[cell, a], nulls[cell, b]
+                if cell.label in own[0] or own[0].keys() != own[1].keys() or not _complete(own):
+                    continue
+                critical = _critical(own[0], alpha), _critical(own[1], alpha)
+            hit_a, hit_b = p_a < critical[0], p_b < critical[1]
             row = {"cell": cell.label, **_axes(cell), "model_a": a, "model_b": b}
             row |= {"power_a": float(hit_a.mean()), "power_b": float(hit_b.mean())}
-            row |= estimates.compare(hit_a, hit_b, level)
+            row |= estimates.compare(hit_a, hit_b, conf_level)
+            if calibrated:
+                pairs = [(own[0][label], own[1][label]) for label in own[0]]
+                row |= calibrated_difference(p_a, p_b, pairs, alpha, row) | {"p_value": None}
             rows.append(row | {"n_failed_a": int(failed_a.sum()), "n_failed_b": int(failed_b.sum())})
         floats = ("power_a", "power_b", "difference", "conf_low", "conf_high")
         schema = pa.schema(
@@ -187,20 +254,21 @@ class Run:
         )
         return grouped.sort_by([("n", "descending"), ("model", "ascending"), ("message", "ascending")])
 
-    def bias(self, level: float = 0.95) -> pa.Table:
+    @renamed_arguments(level="conf_level")
+    def bias(self, conf_level: float = 0.95) -> pa.Table:
         """Compare estimates with the truth, over the fits that did not fail.
 
         For ``clm`` and ``clmm`` with the link of the truth the true value is the latent effect, for ``lm`` and ``lmer``
         the difference of mean ratings that the truth implies (:func:`ordbridge.simulate.implied`); it is null for
-        terms that are no system's. Columns: the cell and its axes, ``model, engine, term, n_ok, truth, mean_estimate,
-        bias, bias_mc_error, coverage`` of the confidence intervals with its own interval ``coverage_low,
+        terms that do not belong to a system. Columns: the cell and its axes, ``model, engine, term, n_ok, truth,
+        mean_estimate, bias, bias_mc_error, coverage`` of the confidence intervals with its own interval ``coverage_low,
         coverage_high``, ``mean_std_error, sd_estimate`` and ``se_ratio``, the first over the second.
         """
         rows = []
         for cell, model, fits in self._groups(["estimate", "std_error", "df", "status"]):
             fits = fits.filter(pa.array(~_failed(fits)))
             estimate, std_error, df = (fits[name].to_numpy() for name in ("estimate", "std_error", "df"))
-            found = estimates.bias(estimate, std_error, df, true_value(cell, model), level)
+            found = estimates.bias(estimate, std_error, df, true_value(cell, model), conf_level)
             rows.append(self._keys(cell, model) | found)
         floats = [(name, pa.float64()) for name in estimates.BIAS]
         return pa.Table.from_pylist(rows, schema=self._schema([("n_ok", pa.int64()), *floats]))
@@ -211,11 +279,11 @@ class Run:
 
     def _read(self, columns: list[str]) -> pa.Table:
         """Read columns of all fits in the order of the grid, replicates, models, engines."""
-        table = read_fits(self.path, identity_of(self.manifest), columns)
+        table = read_fits(self.path, self.manifest, columns)
         order = {
-            "cell": pa.array([cell.label for cell in self.grid.cells], pa.string()),
+            "cell": pa.array([*(cell.label for cell in self.grid.cells), *self.manifest.get("null_cells", ())]),
             "model": pa.array([model.name for model in self.models], pa.string()),
-            "engine": pa.array([self.engine, *({"ordinal", "fast"} - {self.engine})], pa.string()),
+            "engine": pa.array([self.engine, *({"r", "fast"} - {self.engine})], pa.string()),
         }
         codes = {name: pc.index_in(table[name], value_set=values).to_numpy() for name, values in order.items()}
         rows = np.lexsort((codes["engine"], codes["model"], table["replicate"].to_numpy(), codes["cell"]))
@@ -232,6 +300,22 @@ class Run:
                 rows = np.flatnonzero(mine & (names == model.name))
                 if rows.size:
                     yield cell, model, fits.take(pa.array(rows))
+
+    def _null_p_values(self) -> dict[tuple[Cell, str], dict[str, np.ndarray]]:
+        """Return, for each cell and model, the p-values of its nulls by their names, replicates in order."""
+        if not self.calibration:
+            return {}
+        fits = self._read(["cell", "replicate", "model", "engine", "p_value", "status"])
+        fits = fits.filter(pc.equal(fits["engine"], self.engine))
+        labels, names = (fits[name].to_numpy(zero_copy_only=False) for name in ("cell", "model"))
+        p_value, found = _p_values(fits), null_cells(self.grid.cells, self.models)
+
+        def of(null: Cell, model: str) -> np.ndarray:
+            return p_value[(labels == null.label) & (names == model)]
+
+        return {
+            (cell, model): {null.label: of(null, model) for null in nulls} for (cell, model), nulls in found.items()
+        }
 
     def _keys(self, cell: Cell, model: Model) -> dict[str, Any]:
         effect = latent_effect(cell, model)
@@ -250,11 +334,30 @@ def audit_runs(runs: Sequence[Run], alpha: float | None = None) -> Audit:
     columns = ["cell", "replicate", "model", "engine", "p_value", "loglik", "message"]
     fits = pa.concat_tables(run._read(columns) for run in runs)
     models = [model.name for model in runs[0].models]
-    return audit(fits, models, runs[0].alpha if alpha is None else _share("alpha", alpha))
+    return audit(fits, models, runs[0].alpha if alpha is None else share("alpha", alpha))
+
+
+def r_versions(environments: list[dict[str, str]]) -> dict[str, str]:
+    """Return the versions of R and of the packages that fitted, from a run's manifest.
+
+    Examples
+    --------
+    >>> r_versions([{"python": "3.11", "R": "4.2.2", "R engine of clmm": "ordinal 2022.11.16"}])
+    {'R': '4.2.2', 'ordinal': '2022.11.16'}
+    """
+    found = {}
+    for environment in environments:
+        for name, value in environment.items():
+            if name == "R":
+                found["R"] = value
+            elif name.startswith("R engine of "):
+                package, _, number = value.partition(" ")
+                found[package] = number
+    return found
 
 
 def latent_effect(cell: Cell, model: Model) -> float | None:
-    """Return the true latent effect behind the tested term; None if the term is no system's."""
+    """Return the true latent effect behind the tested term; None if the term does not belong to a system."""
     found = system_terms(cell).get(model.term)
     return None if found is None else cell.truth.effects[found[0]] / found[1]
 
@@ -264,7 +367,7 @@ def true_value(cell: Cell, model: Model) -> float | None:
     found = system_terms(cell).get(model.term)
     if found is None:
         return None
-    if model.ordinal:
+    if model.ordinal and (model.goal == "difference" or model.on == "latent"):
         return latent_effect(cell, model) if model.link == cell.truth.link else None
     return _mean_difference(json.dumps(cell.truth.to_dict()), found[0]) / found[1]
 
@@ -284,12 +387,23 @@ def _failed(fits: pa.Table) -> np.ndarray:
     return pc.is_in(fits["status"], pa.array(FAILED)).to_numpy()
 
 
+def _p_values(fits: pa.Table) -> np.ndarray:
+    """Return the p-values, 1 where a fit failed: it is not significant."""
+    p_value = fits["p_value"].to_numpy()
+    return np.where(_failed(fits) | np.isnan(p_value), 1.0, p_value)
+
+
+def _critical(nulls: dict[str, np.ndarray], alpha: float) -> float:
+    return min(critical_value(p, alpha).value for p in nulls.values())
+
+
+def _complete(nulls: tuple[dict[str, np.ndarray], ...]) -> bool:
+    """Tell whether models have been fitted to the same nulls, so far."""
+    return all(
+        len({p.size for p in same}) == 1 and same[0].size for same in zip(*(n.values() for n in nulls), strict=True)
+    )
+
+
 def _commonest(messages: pa.ChunkedArray) -> str:
     counts = pc.value_counts(messages).to_pylist()
     return max(counts, key=lambda c: c["counts"])["values"] or "no message"
-
-
-def _share(name: str, value: Any) -> float:
-    if not isinstance(value, (int, float)) or not 0 < value < 1:
-        raise InputError(f"{name}={value!r} must be a number between 0 and 1")
-    return float(value)

@@ -2,67 +2,47 @@
 
 Layout::
 
-    manifest.json     what was asked: grid, truths, seed, models, engine; and the versions of everything that ran
+    manifest.json     what was asked: grid, truths, seed, models, engine; the nulls that critical values are taken from;
+                      and the versions of everything that ran
     fits/*.parquet    the rows; a part has its checksum in its name and the identity of its run in its metadata
-    set-aside/        parts that were damaged or belong to another run, moved here and never read
-    lock              held by the one process that writes
+    set-aside/        parts that were damaged, impossible or of another run, moved here by a writer and never read
+    lock              held by the one process that writes; its number is in lock-holder
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import hashlib
-import json
 import os
-import shutil
-import tempfile
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from ordbridge.errors import InputError
+from ordbridge.power.fit_table import FITS
+from ordbridge.power.manifest import FILE, differences, explain_full_disk, identity_of, read_manifest, write_manifest
+from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
+from ordbridge.writing import sync_file, sync_folder
 
-__all__ = ["FITS", "Store", "identity_of", "read_fits", "read_manifest"]
-
-FORMAT = 1
-FITS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("replicate", pa.int32()),
-        ("model", pa.string()),
-        ("engine", pa.string()),
-        ("term", pa.string()),
-        ("estimate", pa.float64()),
-        ("std_error", pa.float64()),
-        ("statistic", pa.float64()),
-        ("df", pa.float64()),
-        ("p_value", pa.float64()),
-        ("loglik", pa.float64()),
-        ("converged", pa.bool_()),
-        ("singular", pa.bool_()),
-        ("status", pa.string()),
-        ("message", pa.string()),
-        ("seconds", pa.float64()),
-    ]
-)
-"""The columns of the fits table."""
+__all__ = ["Store", "folder_of"]
 
 EVERY_SECONDS = 2.0  # how much finished work a kill can cost at most, apart from the batches under way
 BUFFERED_ROWS = 20_000
 SMALL_ROWS, SMALL_PARTS = 20_000, 50  # so many parts below so many rows are merged into one
-IDENTITY = b"ordbridge_run"
+LOCK, HOLDER = "lock", "lock-holder"  # apart, because who asks for a lock empties its file
+OWN = {"fits", LOCK, HOLDER}
 
 
-def identity_of(manifest: Mapping[str, Any]) -> str:
-    """Return what a run is recognised by: cells, seed, models and engine, in whatever order they were written."""
-    parts = {name: manifest[name] for name in ("cells", "seed", "models", "engine")}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+def folder_of(store: str | os.PathLike[str]) -> Path:
+    """Return the folder that a store is named by, with ``~`` for the home folder as in a shell."""
+    try:
+        os.fspath(store).encode()
+        return Path(store).expanduser()
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        raise InputError(f"store={store!r} is not the name of a folder") from None
 
 
 class Store:
@@ -77,20 +57,25 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], manifest: Mapping[str, Any]) -> None:
-        self.path = Path(path)
+        self.path = folder_of(path)
         self.identity = identity_of(manifest)
         self._rows: list[pa.Table] = []
         self._flushed = float("-inf")
         _make_folder(self.path)
         self._lock = _lock(self.path)
         try:
-            self.manifest = self._adopt(dict(manifest))
-            (self.path / "fits").mkdir(exist_ok=True)
+            there, self.manifest = self._adopt(dict(manifest))
+            _make_folder(self.path / "fits")
             for leftover in [*self.path.glob(".*.tmp"), *(self.path / "fits").glob(".*.tmp")]:
-                leftover.unlink()
+                if leftover.is_file() or leftover.is_symlink():
+                    leftover.unlink()
             self._small = [
-                part for part in sound_parts(self.path, self.identity) if pq.read_metadata(part).num_rows < SMALL_ROWS
+                part
+                for part, _ in sound_parts(self.path, self.manifest, distrust=set_aside)
+                if pq.read_metadata(part).num_rows < SMALL_ROWS
             ]
+            if self.manifest != there:
+                write_manifest(self.path, self.manifest)
         except BaseException:
             self.close()
             raise
@@ -123,31 +108,32 @@ class Store:
         changed = {**self.manifest, **values}
         if changed != self.manifest:
             self.manifest = changed
-            _write_json(self.path / "manifest.json", changed)
+            write_manifest(self.path, changed)
 
     def close(self) -> None:
         """Let others write."""
-        os.close(self._lock)
+        self._lock.release()
 
-    def _adopt(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Go on with the run that is there, if it is the same one, or start a new one."""
-        if not (self.path / "manifest.json").exists():
-            foreign = [p.name for p in self.path.iterdir() if p.name != "lock" and not p.name.endswith(".tmp")]
-            if set(foreign) - {"fits"}:
+    def _adopt(self, manifest: dict[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """Return the manifest that is there, if any, and the one to go on with; another run is refused."""
+        manifest["identity"] = self.identity
+        if not os.path.lexists(self.path / FILE):
+            foreign = [p.name for p in self.path.iterdir() if p.name not in OWN and not p.name.endswith(".tmp")]
+            if foreign:
                 raise InputError(f"{self.path} holds {foreign[0]!r} but no power run; name an empty or a new folder")
-            _write_json(self.path / "manifest.json", manifest)
-            return manifest
+            return None, manifest
         there = read_manifest(self.path)
         if identity_of(there) != self.identity:
             raise InputError(
-                f"{self.path} holds another run: {'; '.join(_differences(there, manifest))}; "
+                f"{self.path} holds another run: {'; '.join(differences(there, manifest))}; "
                 "name another folder, or ask for the same run"
             )
         kept = {name: there[name] for name in ("cells", "grid", "models", "created", "environments")}
         merged = {**manifest, **kept, "sims": max(there["sims"], manifest["sims"])}
-        if merged != there:
-            _write_json(self.path / "manifest.json", merged)
-        return merged
+        if calibration := max(there.get("calibration", 0), manifest.get("calibration", 0)):
+            nulls = {**there.get("null_cells", {}), **manifest.get("null_cells", {})}
+            merged |= {"calibration": calibration, "null_cells": nulls}
+        return there, merged
 
     def _write_part(self, tables: Iterable[pa.Table]) -> Path:
         partial = self.path / "fits" / f".{time.time_ns():020d}.tmp"
@@ -156,12 +142,13 @@ class Store:
             with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
                 for table in tables:
                     writer.write_table(table.replace_schema_metadata(schema.metadata).combine_chunks())
-            _sync(partial)
-            final = partial.with_name(f"{partial.stem[1:]}-{_checksum(partial)}.parquet")
+            sync_file(partial)
+            final = partial.with_name(f"{partial.stem[1:]}-{checksum(partial)}.parquet")
             os.replace(partial, final)
+            sync_folder(final.parent)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            _explain_full_disk(error, self.path)
+            explain_full_disk(error, self.path)
         return final
 
     def _merge(self) -> None:
@@ -186,90 +173,6 @@ def _by_rows(parts: Iterable[Path], rows: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a folder's run was asked to do."""
-    file = Path(path) / "manifest.json"
-    if not file.is_file():
-        raise InputError(f"there is no power run in {path}: it has no manifest.json")
-    try:
-        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if manifest["format"] != FORMAT:
-            raise InputError(f"{file} has format {manifest['format']}; this ordbridge reads format {FORMAT}")
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"{file} is damaged ({error}); its parts are whole: put the manifest back, or run anew"
-        ) from None
-    return manifest
-
-
-def read_fits(path: Path, identity: str, columns: Sequence[str]) -> pa.Table:
-    """Read columns of all rows, each (cell, replicate, model, engine) once, in no particular order."""
-    wanted = list(dict.fromkeys(("cell", "replicate", "model", "engine", *columns)))
-    for _ in range(5):
-        try:
-            parts = sound_parts(path, identity)
-            tables = [pq.read_table(part, columns=wanted, use_threads=False) for part in parts]
-            break
-        except FileNotFoundError:  # the run is still going and has just merged its parts: look again
-            continue
-    else:
-        raise InputError(f"the parts of {path} change faster than they can be read; wait until the run has ended")
-    schema = pa.schema([FITS.field(name) for name in wanted])
-    return _once(pa.concat_tables([schema.empty_table(), *(t.replace_schema_metadata(None) for t in tables)]))
-
-
-def sound_parts(path: Path, identity: str) -> list[Path]:
-    """Return the parts of this run, oldest first; name and set aside what is damaged or foreign."""
-    sound = []
-    for part in sorted((path / "fits").glob("*")):
-        if part.name.endswith(".tmp"):
-            continue
-        if reason := _fault(part, identity):
-            _set_aside(path, part, reason)
-        else:
-            sound.append(part)
-    return sound
-
-
-def _fault(part: Path, identity: str) -> str:
-    """Return why a part cannot be trusted, or nothing if it can."""
-    if part.suffix != ".parquet" or part.stem.rpartition("-")[2] != _checksum(part):
-        return "it is damaged, its content does not fit its name"
-    schema = pq.read_schema(part)
-    if (schema.metadata or {}).get(IDENTITY) != identity.encode():
-        return "it belongs to another run"
-    return "" if schema.equals(FITS) else "it has other columns"
-
-
-def _checksum(file: Path) -> str:
-    with open(file, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()[:16]
-
-
-def _set_aside(path: Path, part: Path, reason: str) -> None:
-    moved = ""
-    with contextlib.suppress(OSError):  # a folder that may only be read: left where it is, and not read
-        (path / "set-aside").mkdir(exist_ok=True)
-        shutil.move(part, path / "set-aside" / part.name)
-        moved = f" and was moved to {path / 'set-aside'}"
-    warnings.warn(f"{part} is not read: {reason}{moved}; its fits are run again on resuming", stacklevel=2)
-
-
-def _once(table: pa.Table) -> pa.Table:
-    """Keep the first of rows with the same key."""
-    import numpy as np
-
-    keys = [table[name].combine_chunks() for name in ("cell", "replicate", "model", "engine")]
-    codes = [k.dictionary_encode().indices.to_numpy() if pa.types.is_string(k.type) else k.to_numpy() for k in keys]
-    if not table.num_rows:
-        return table
-    combined = np.ravel_multi_index(codes, [int(code.max()) + 1 for code in codes])
-    first = np.unique(combined, return_index=True)[1]
-    return table if first.size == table.num_rows else table.take(pa.array(np.sort(first)))
-
-
 def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -279,77 +182,30 @@ def _make_folder(path: Path) -> None:
         raise InputError(f"the folder {path} cannot be made: {error.strerror}") from None
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path) -> FileLock:
     """Hold the folder's lock; the system lets go of it when the process ends, however it ends."""
-    import fcntl
-
-    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT)
+    lock, holder = FileLock(path / LOCK, timeout=0), path / HOLDER
+    for file in (path / LOCK, holder):  # a link would be followed, and what it points to emptied
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise InputError(f"{file} is not a file of a power run; remove it, or name another folder")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.read(lock, 32).decode() or "unknown"
-        os.close(lock)
+        lock.acquire()
+    except Timeout:
+        number = holder.read_text(encoding="utf-8")[:20] if holder.is_file() else "unknown"
         raise InputError(
-            f"another run (process {holder}) is writing to {path}; wait for it, or name another folder"
+            f"another run (process {number}) is writing to {path}; wait for it, or name another folder"
         ) from None
-    os.ftruncate(lock, 0)
-    os.write(lock, str(os.getpid()).encode())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written to: {error.strerror}") from None
+    try:
+        _write_holder(holder)
+    except OSError as error:
+        lock.release()
+        explain_full_disk(error, path)
     return lock
 
 
-def _write_json(file: Path, values: Mapping[str, Any]) -> None:
-    try:
-        handle, partial = tempfile.mkstemp(dir=file.parent, prefix=".manifest-", suffix=".tmp")
-        with open(handle, "w", encoding="utf-8") as text:
-            json.dump(values, text, indent=1, ensure_ascii=False)
-            text.flush()
-            os.fsync(text.fileno())
-        os.replace(partial, file)
-    except OSError as error:
-        _explain_full_disk(error, file.parent)
-
-
-def _sync(file: Path) -> None:
-    with open(file, "rb") as written:
-        os.fsync(written.fileno())
-
-
-def _explain_full_disk(error: OSError, path: Path) -> NoReturn:
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        raise error
-    raise OSError(
-        error.errno,
-        f"no space left for {path}: what was stored stays readable; free some space and give the same command again",
-    ) from None
-
-
-def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
-    """Say in words what makes two runs different."""
-    for name in ("seed", "engine"):
-        if there[name] != here[name]:
-            yield f"{name} is {there[name]} there and {here[name]} here"
-    for name in sorted({*there["models"], *here["models"]}):
-        old, new = there["models"].get(name), here["models"].get(name)
-        if old is None or new is None:
-            yield f"the model {name} is only {'here' if old is None else 'there'}"
-        elif old != new:
-            yield from (f"{option} of {name} is {old.get(option)!r} there and {new.get(option)!r} here"
-                        for option in sorted({*old, *new}) if old.get(option) != new.get(option))  # fmt: skip
-    if there["cells"] != here["cells"]:
-        yield from _grid_differences(there, here)
-
-
-def _grid_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
-    old, new = there["grid"]["axes"], here["grid"]["axes"]
-    named = False
-    for axis in dict.fromkeys([*old, *new]):
-        if sorted(map(str, old.get(axis, ()))) != sorted(map(str, new.get(axis, ()))):
-            named = True
-            yield f"{axis} is {_list(old.get(axis))} there and {_list(new.get(axis))} here"
-    if not named:
-        cell = next(label for label in there["cells"] if there["cells"][label] != here["cells"].get(label))
-        yield f"the truth or the design of cell '{cell}' is another"
-
-
-def _list(values: list[Any] | None) -> str:
-    return "no axis" if values is None else ", ".join(map(str, values))
+def _write_holder(holder: Path) -> None:
+    handle = os.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    with open(handle, "w", encoding="utf-8") as text:
+        text.write(str(os.getpid()))

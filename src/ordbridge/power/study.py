@@ -23,15 +23,20 @@ OPTIONS = {
     "seed": int,
     "alpha": float,
     "term": str,
+    "goal": str,
+    "margin": float,
+    "on": str,
+    "calibrate": int,
     "engine": str,
     "audit": float,
     "timeout": float,
     "jobs": int,
     "store": str,
-    "backend": str,
-    "scheduler": str,
 }
-"""The keys of the section ``run``: the arguments of :func:`ordbridge.power.run`."""
+"""The keys of the section ``run``: arguments of :func:`ordbridge.power.run`."""
+
+ELSEWHERE = ("backend", "scheduler")
+"""Arguments that a file cannot give: a scheduler's answers are unpickled, so whoever runs it can run code here."""
 
 TEMPLATE = """\
 # A power study for `ordbridge power FILE`. What is commented out shows another possibility or a default.
@@ -48,6 +53,7 @@ item_sd = [0.5, 0.4]               # the same over items
 # participant_corr = 0.0           # correlation of intercept and slope
 # slope_coding = "treatment"       # or "centred": slopes on -1/2, +1/2
 # link = "probit"                  # or logit, cloglog, loglog, cauchit
+# residual_spread = [1.5]          # how much wider the ratings of each system after the first scatter
 # threshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }  # instead of thresholds
 
 [truth.noisy]
@@ -80,10 +86,14 @@ effect = [0.0, 0.3]                # 0 gives the rate of false positives; [[0.3,
 # formula = "rating ~ system + (1 | participant) + (1 | item)"
 
 [run]
-sims = 100                         # datasets a cell
+sims = 100                         # datasets per cell
 seed = 42
 alpha = 0.05
-engine = "ordinal"                 # R; or "fast", and then audit = 0.02 sends 2 % of the datasets through R as well
+# calibrate = true                 # critical values from datasets at effect 0: size and size-adjusted power as well;
+                                   # or how many datasets a design: 1000
+# goal = "equivalence"             # or "non-inferiority", with a margin in rating points (on = "latent": latent units)
+# margin = 0.25
+engine = "r"                 # R; or "fast", and then audit = 0.02 sends 2 % of the datasets through R as well
 jobs = 2
 # timeout = 600                    # seconds a fit may take
 # store = "runs/my-study"          # the folder of the results
@@ -100,7 +110,8 @@ class Study:
     grid, models
         The cells and the models.
     options
-        The other arguments of :func:`ordbridge.power.run`.
+        Other arguments of :func:`ordbridge.power.run`. Where work is sent to (``backend``, ``scheduler``) is not among
+        them: a file may come from anybody.
     """
 
     grid: Grid
@@ -135,7 +146,7 @@ def read_study(source: str | os.PathLike[str], axes: Mapping[str, Any] | None = 
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}") from None
+        raise InputError(f"{path} is not valid TOML: {error}") from None
     _known(path, "section", values, SECTIONS)
     for section in set(SECTIONS[1:]) & set(values):
         if not isinstance(values[section], dict):
@@ -158,7 +169,7 @@ def _truth(values: dict[str, Any]) -> Truth | dict[str, Truth]:
     for name, truth in values.items():
         if not isinstance(truth, dict):
             raise InputError(
-                f"[truth] has {name!r} but no effects; give effects, or one section [truth.NAME] a setting"
+                f"[truth] has {name!r} but no effects; give effects, or one section [truth.NAME] per setting"
             )
     return {name: Truth.from_dict(truth) for name, truth in values.items()}
 
@@ -174,11 +185,18 @@ def _design(path: Path, values: dict[str, Any]) -> Any:
 
 
 def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    for name in ELSEWHERE:
+        if name in values:
+            raise InputError(
+                f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine; "
+                "name one you trust on the command line (--scheduler, --backend) or in the call (scheduler=, backend=)"
+            )
     _known(path, "key of [run]", values, OPTIONS)
     for name, value in values.items():
         kind = OPTIONS[name]
-        if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
-            raise InputError(f"{path}: {name} = {value!r} in [run] is no {kind.__name__}")
+        wrong = isinstance(value, bool) and name != "calibrate"
+        if wrong or not isinstance(value, (int, float) if kind is float else kind):
+            raise InputError(f"{path}: {name} = {value!r} in [run] is not of type {kind.__name__}")
     return values
 
 

@@ -22,19 +22,22 @@ import pyarrow as pa
 
 from ordbridge.errors import BridgeError, FitTimeout, InputError
 from ordbridge.models.columns import Column
-from ordbridge.models.fit import engine_module
+from ordbridge.models.engines import engine_module
+from ordbridge.models.kinds import KINDS
 from ordbridge.models.problem import Estimates, Problem
+from ordbridge.power.faults import MachineFault, is_of_the_machine
+from ordbridge.power.fit_table import FitRow, table_of
 from ordbridge.power.grid import Cell
+from ordbridge.power.margins import within_margin
 from ordbridge.power.models import Model, template
-from ordbridge.power.store import FITS
 from ordbridge.simulate import Simulator
 
-__all__ = ["Answer", "Batch", "Fit", "failed_row", "fit_batch", "start", "to_table"]
+__all__ = ["Batch", "BatchResult", "FitTask", "failed_row", "failure_of", "fit_batch", "key_of", "start", "too_long"]
 
-LIBRARIES = ("ordbridge", "numpy", "scipy", "numba", "pyarrow", "joblib", "rpy2")
+LIBRARIES = ("ordbridge", "numpy", "scipy", "pyarrow", "joblib", "rpy2")
 
 
-class Fit(NamedTuple):
+class FitTask(NamedTuple):
     """One fit to do."""
 
     replicate: int
@@ -48,16 +51,19 @@ class Batch:
 
     cell: Cell
     seed: int
-    fits: tuple[Fit, ...]
+    fits: tuple[FitTask, ...]
     timeout: float | None = None
 
 
-class Answer(NamedTuple):
+class BatchResult(NamedTuple):
     """What a worker returns: the rows, how long it took, and the versions of what it ran."""
 
     rows: pa.Table
     seconds: float
     versions: dict[str, str]
+    undone: tuple[FitTask, ...] = ()
+    """Fits that the machine could not do, and that leave no row."""
+    why_undone: str = ""
 
 
 def start(parent: int) -> None:
@@ -72,41 +78,63 @@ def start(parent: int) -> None:
     threading.Thread(target=watch, name="ordbridge-parent", daemon=True).start()
 
 
-def fit_batch(batch: Batch) -> Answer:
-    """Do all fits of a batch. Whatever a fit does, it leaves a row; only a missing R stops the run."""
+def fit_batch(batch: Batch) -> BatchResult:
+    """Do all fits of a batch.
+
+    Whatever a fit does, it leaves a row, unless the machine is to blame; only a missing R stops the run.
+    """
     bench = _bench(batch.cell, batch.timeout)
     for fit in batch.fits:
         _warm(fit.engine, fit.model, bench)
     engines = {name: engine_module(name) for name in {fit.engine for fit in batch.fits}}
     started = time.perf_counter()
-    rows: list[tuple[Any, ...]] = []
+    rows: list[FitRow] = []
     versions: dict[str, str] = {}
+    undone: list[FitTask] = []
+    why = ""
     replicate, ratings = -1, bench.any_ratings
     for fit in batch.fits:
         if fit.replicate != replicate:
             replicate = fit.replicate
-            ratings = _Ratings(bench.simulator.draw(batch.cell.stream(batch.seed, replicate))[0])
-        row, found = _fit(bench, fit, engines[fit.engine], ratings)
+            ratings = _Response(bench.simulator.draw(batch.cell.stream(batch.seed, replicate))[0])
+        try:
+            row, found = _fit(bench, fit, engines[fit.engine], ratings)
+        except MachineFault as fault:
+            undone.append(fit)
+            why = str(fault)
+            continue
         rows.append(row)
         versions |= found
-    return Answer(to_table(rows), time.perf_counter() - started, _versions() | versions)
+    seconds = time.perf_counter() - started
+    return BatchResult(table_of(rows), seconds, _versions() | versions, tuple(undone), why)
 
 
-def to_table(rows: list[tuple[Any, ...]]) -> pa.Table:
-    """Return rows as a table; a number that is not there (NaN) is null."""
-    columns = [
-        pa.array(values, field.type, from_pandas=True)
-        for values, field in zip(zip(*rows, strict=True), FITS, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=FITS)
+def failure_of(error: Exception) -> tuple[str, str]:
+    """Return the status and the message of a fit that raised an error, which is data about that fit.
+
+    What is not about the fit is raised: a missing R, and faults of the machine.
+    """
+    if isinstance(error, BridgeError):
+        raise error
+    if isinstance(error, FitTimeout):
+        return "timeout", str(error)
+    message = str(error) or type(error).__name__
+    if is_of_the_machine(error):
+        raise MachineFault(message.splitlines()[0])
+    return "error", message
 
 
-def failed_row(cell: Cell, fit: Fit, status: str, message: str, seconds: float | None = None) -> tuple[Any, ...]:
+def too_long(fit: FitTask, timeout: float) -> str:
+    """Say that a fit took longer than it may."""
+    return f"{fit.model.kind} ran longer than {timeout:g} seconds: {fit.model}"
+
+
+def failed_row(cell: Cell, fit: FitTask, status: str, message: str, seconds: float | None = None) -> FitRow:
     """Return the row of a fit that gave nothing."""
-    return (*_key(cell, fit), *[None] * 8, status, message, seconds)
+    return FitRow(*key_of(cell, fit), status=status, message=message, seconds=seconds)
 
 
-class _Ratings:
+class _Response:
     """The ratings of one dataset, as all its models see them."""
 
     def __init__(self, rating: np.ndarray) -> None:
@@ -130,10 +158,10 @@ class _Bench:
     def __init__(self, cell: Cell, timeout: float | None) -> None:
         self.cell, self.timeout = cell, timeout
         self.simulator = Simulator(cell.design, cell.truth, cell.variant)
-        self.any_ratings = _Ratings(1 + np.arange(cell.design.num_rows) % 2)
+        self.any_ratings = _Response(1 + np.arange(cell.design.num_rows) % 2)
         self._problems: dict[Model, Problem] = {}
 
-    def problem(self, model: Model, ratings: _Ratings) -> Problem:
+    def problem(self, model: Model, ratings: _Response) -> Problem:
         if model not in self._problems:
             self._problems[model] = template(self.cell, model, self.timeout)
         problem = self._problems[model]
@@ -149,11 +177,10 @@ def _warm(engine: str, model: Model, bench: _Bench) -> None:
     if (engine, model.kind) in _warmed:
         return
     _warmed.add((engine, model.kind))
-    if engine == "ordinal":
+    if engine == "r":
         from ordbridge import bridge
-        from ordbridge.models.r_engine import PACKAGES
 
-        bridge.require(*PACKAGES[model.kind])
+        bridge.require(*KINDS[model.kind].packages)
     if engine == "fast" or model.start == "fast":
         with suppress(Exception):
             engine_module("fast").fit(bench.problem(model, bench.any_ratings))
@@ -164,46 +191,56 @@ def _bench(cell: Cell, timeout: float | None) -> _Bench:
     return _Bench(cell, timeout)
 
 
-def _fit(bench: _Bench, fit: Fit, engine: ModuleType, ratings: _Ratings) -> tuple[tuple[Any, ...], Mapping[str, str]]:
+def _fit(bench: _Bench, fit: FitTask, engine: ModuleType, ratings: _Response) -> tuple[FitRow, Mapping[str, str]]:
     begun = time.perf_counter()
     try:
-        estimates = engine.fit(bench.problem(fit.model, ratings))
-    except BridgeError:
-        raise
-    except FitTimeout as error:
-        return failed_row(bench.cell, fit, "timeout", str(error), time.perf_counter() - begun), {}
-    except Exception as error:  # whatever goes wrong in one fit is data about that fit
-        message = str(error) or type(error).__name__
-        return failed_row(bench.cell, fit, "error", message, time.perf_counter() - begun), {}
+        problem = bench.problem(fit.model, ratings)
+        estimates = engine.fit(problem)
+        tested = _tested(bench.cell, fit, problem, estimates)
+    except Exception as error:
+        return failed_row(bench.cell, fit, *failure_of(error), time.perf_counter() - begun), {}
     seconds = time.perf_counter() - begun
     if bench.timeout is not None and seconds > bench.timeout:
-        message = f"{fit.model.kind} ran longer than {bench.timeout:g} seconds: {fit.model.formula}"
-        return failed_row(bench.cell, fit, "timeout", message, seconds), {}
-    return _row(bench.cell, fit, estimates, seconds), _engine_versions(fit, estimates)
+        return failed_row(bench.cell, fit, "timeout", too_long(fit, bench.timeout), seconds), {}
+    return _row(bench.cell, fit, estimates, tested, seconds), _engine_versions(fit, estimates)
 
 
-def _row(cell: Cell, fit: Fit, found: Estimates, seconds: float) -> tuple[Any, ...]:
+def _tested(cell: Cell, fit: FitTask, problem: Problem, found: Estimates) -> dict[str, Any]:
+    """Return the numbers of the tested term."""
+    if fit.model.goal != "difference":
+        return within_margin(problem, found, fit.engine, cell, fit.model)._asdict()
+    i = found.position(fit.model.term)
+    if i is None:
+        raise InputError(f"the term {fit.model.term!r} is not in the fit, which has: {', '.join(found.terms)}")
+    names = ("estimate", "std_error", "statistic", "df", "p_value")
+    return {name: getattr(found, name).item(i) for name in names}
+
+
+def _row(cell: Cell, fit: FitTask, found: Estimates, tested: dict[str, Any], seconds: float) -> FitRow:
     said = "; ".join(c.text.strip() for c in found.conditions if c.kind == "warning") if found.conditions else ""
-    if fit.model.term not in found.terms:
-        message = f"the term {fit.model.term!r} is not in the fit, which has: {', '.join(found.terms)}"
-        return failed_row(cell, fit, "error", message, seconds)
-    i = found.terms.index(fit.model.term)
-    columns = (found.estimate, found.std_error, found.statistic, found.df, found.p_value)
-    numbers = tuple(column.item(i) for column in columns)
     status = "ok"
-    if not math.isfinite(numbers[-1]):
+    if not math.isfinite(tested["p_value"]):
         status, said = "error", f"no p-value{': ' + said if said else ''}"
     elif said or not found.converged:
         status, said = "warning", said or "did not converge"
-    flags = (float(found.loglik), bool(found.converged), bool(found.singular))
-    return (*_key(cell, fit), *numbers, *flags, status, said or None, seconds)
+    return FitRow(
+        *key_of(cell, fit),
+        **tested,
+        loglik=float(found.loglik),
+        converged=bool(found.converged),
+        singular=bool(found.singular),
+        status=status,
+        message=said or None,
+        seconds=seconds,
+    )
 
 
-def _key(cell: Cell, fit: Fit) -> tuple[Any, ...]:
+def key_of(cell: Cell, fit: FitTask) -> tuple[str, int, str, str, str]:
+    """Return the first columns of a fit's row, which say what was fitted."""
     return (cell.label, fit.replicate, fit.model.name, fit.engine, fit.model.term)
 
 
-def _engine_versions(fit: Fit, found: Estimates) -> dict[str, str]:
+def _engine_versions(fit: FitTask, found: Estimates) -> dict[str, str]:
     if fit.engine == "fast" or found.r_version is None:
         return {}
     return {"R": found.r_version, f"R engine of {fit.model.kind}": found.package_version}

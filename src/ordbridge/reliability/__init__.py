@@ -1,15 +1,16 @@
 """Can these raters be trusted? Agreement, correlation, intervals for scarce scores, comparison of rating scales."""
 
-from ordbridge.reliability import plots, scales
+from ordbridge.deprecated import old_names
+from ordbridge.reliability import scales
 from ordbridge.reliability.agreement import (
-    cohen_kappa,
-    davies_fleiss_kappa,
+    brennan_prediger,
+    conger_kappa,
     fleiss_kappa,
     gwet_ac,
     percent_agreement,
 )
 from ordbridge.reliability.alpha import krippendorff_alpha
-from ordbridge.reliability.analyse import Reliability, analyse
+from ordbridge.reliability.analysis import Reliability, analyse
 from ordbridge.reliability.correlation import (
     goodman_kruskal_gamma,
     kendall_tau,
@@ -18,39 +19,61 @@ from ordbridge.reliability.correlation import (
     spearman,
     test_retest,
 )
-from ordbridge.reliability.icc import cronbach_alpha, icc
-from ordbridge.reliability.intervals import ArfInterval, TInterval, arf_interval, margins, raters_needed, t_interval
-from ordbridge.reliability.page import report
+from ordbridge.reliability.intervals import (
+    ArfInterval,
+    TInterval,
+    arf_interval,
+    margins,
+    raters_needed,
+    t_interval,
+    verdict_rates,
+)
+from ordbridge.reliability.intraclass import cronbach_alpha, icc
+from ordbridge.reliability.pair_agreement import cohen_kappa, davies_fleiss_kappa
+from ordbridge.reliability.plan_by_reliability import ReliabilityPlan, plan
 from ordbridge.reliability.ratings import Ratings, prepare
 from ordbridge.reliability.records import Coefficient
+from ordbridge.reliability.sample_size import items_needed
+from ordbridge.reliability.variance_components import Generalizability, generalizability
+from ordbridge.reliability.within import accuracy, stability
 
 __all__ = [
     "ArfInterval",
     "Coefficient",
+    "Generalizability",
     "Ratings",
     "Reliability",
+    "ReliabilityPlan",
     "TInterval",
+    "accuracy",
     "analyse",
     "arf_interval",
+    "brennan_prediger",
     "cohen_kappa",
+    "conger_kappa",
     "cronbach_alpha",
     "davies_fleiss_kappa",
     "fleiss_kappa",
+    "generalizability",
     "goodman_kruskal_gamma",
     "gwet_ac",
     "icc",
+    "items_needed",
     "kendall_tau",
     "kendall_w",
     "krippendorff_alpha",
     "margins",
     "pearson",
     "percent_agreement",
-    "plots",
+    "plan",
     "prepare",
     "raters_needed",
-    "report",
     "scales",
     "spearman",
+    "stability",
     "t_interval",
     "test_retest",
+    "verdict_rates",
 ]
+
+__getattr__ = old_names(__name__, {"plots": "ordbridge.figures", "report": "ordbridge.report.write_report"})

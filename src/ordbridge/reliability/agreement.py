@@ -1,39 +1,44 @@
-"""Agreement: whether raters give the same item the same category.
+"""Agreement: whether raters give the same item the same category, or a near one.
 
 All coefficients but the first correct for chance, (observed − expected) / (1 − expected), and differ in what they
-expect of chance. No library computes them for a thousand resamples of the items at once, so the formulas are written
-out here; the tests hold them against statsmodels, krippendorff and published tables.
+expect of chance. They need two tables of counts only: how often each item, and each rater, had each category. No
+library takes gaps, weights and intervals over raters together, so the formulas are written out here; the tests hold
+them against irrCAC, statsmodels, krippendorff and published tables. Mean of κ over pairs of raters: see ``pairs``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ordbridge.checks import choice
 from ordbridge.errors import InputError
-from ordbridge.reliability.bootstrap import each_pair, estimate, margin, mean_defined
-from ordbridge.reliability.ratings import GAP, Ratings, prepare, require
+from ordbridge.reliability.jackknife import estimate
+from ordbridge.reliability.old_options import takes_old_options
+from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
     "agreement_ratings",
-    "cohen_kappa",
-    "davies_fleiss_kappa",
+    "brennan_prediger",
+    "conger_kappa",
     "fleiss_kappa",
     "gwet_ac",
-    "kappa_of_pair",
+    "item_tally",
     "percent_agreement",
-    "tally_of",
+    "weight_matrix",
 ]
 
 CHANCE_LEAVES_NOTHING = (
     "all ratings that can be compared are in one category, so agreement by chance is already perfect"
 )
 NO_COMMON_ITEMS = "no two raters rated a common item"
+WEIGHTS = (None, "linear", "quadratic", "ordinal")
 
 
+@takes_old_options
 def percent_agreement(
     data: Any,
     item: str = "item",
@@ -41,9 +46,8 @@ def percent_agreement(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Share of pairs of ratings of an item that are equal, averaged over items: no correction for chance.
 
@@ -58,28 +62,23 @@ def percent_agreement(
 
     Examples
     --------
-    >>> percent_agreement([[1, 1], [2, 2], [3, 1], [2, 2]], draws=0).value
+    >>> percent_agreement([[1, 1], [2, 2], [3, 1], [2, 2]]).estimate
     0.75
     """
     ratings = agreement_ratings(data, item, rater, rating, scale, "percent agreement", varied=False)
-    weights = np.eye(len(ratings.categories))
-
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return _mean(counts, _agreement_within(tally_of(codes, len(weights)), weights))
-
     return estimate(
         ratings.rated_by(2),
-        statistic,
+        lambda some: _observed(some, None),
         name="percent agreement",
         definition="mean over items of the share of equal pairs of ratings; not corrected for chance",
         undefined=NO_COMMON_ITEMS,
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+        raters=raters,
+        conf_level=conf_level,
     )
 
 
-def cohen_kappa(
+@takes_old_options
+def fleiss_kappa(
     data: Any,
     item: str = "item",
     rater: str = "participant",
@@ -87,156 +86,155 @@ def cohen_kappa(
     *,
     weights: str | None = None,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
-    r"""Cohen's κ, or weighted κ, of two raters; of more than two, the mean over pairs (Light's κ).
+    r"""Fleiss' κ of 1971: raters are interchangeable, chance is the distribution of all ratings together.
 
-    Chance is two raters who keep their own distributions: :math:`p_e = \sum_{kl} w_{kl}\, p_{ak}\, p_{bl}`. Both
-    distributions are taken from the items that the two have in common, so gaps are allowed.
+    Observed agreement is that of :func:`percent_agreement`; :math:`p_e = \sum_{kl} w_{kl} \pi_k \pi_l` with
+    :math:`\pi_k` the mean over items of the share of category k. Gaps are allowed (Gwet's extension: items with one
+    rating enter :math:`\pi_k` only); with as many ratings for each item and no weights it is exactly the coefficient
+    of 1971, which for two raters is Scott's π, not Cohen's κ. The "Fleiss' κ" of nltk's ``multi_kappa`` is another
+    coefficient: :func:`ordbridge.reliability.davies_fleiss_kappa`.
 
     Parameters
     ----------
     data, item, rater, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     weights
-        ``None`` (only equal categories agree), ``"linear"`` or ``"quadratic"``: agreement falls with the distance of
-        the categories' values, or of their positions where they are words.
-    draws, seed, confidence
-        Resamples of items for the interval, their seed, the interval's level.
-
-    References
-    ----------
-    Cohen, J. (1960). Educational and Psychological Measurement 20, 37-46; Cohen, J. (1968). Psychological Bulletin 70,
-    213-220; Light, R. J. (1971). Psychological Bulletin 76, 365-377.
-
-    Examples
-    --------
-    >>> round(cohen_kappa([[1, 1], [2, 2], [3, 1], [2, 2]], draws=0).value, 4)
-    0.6
-    """
-    _known_weights(weights, (None, "linear", "quadratic"))
-    ratings = agreement_ratings(
-        data, item, rater, rating, scale, "Cohen's κ", "nominal" if weights is None else "ordinal"
-    )
-    w = _weights(ratings, weights)
-
-    def statistic(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return kappa_of_pair(a, b, counts, w)
-
-    kind = "unweighted" if weights is None else f"{weights} weights"
-    return estimate(
-        ratings.rated_by(2),
-        each_pair(statistic),
-        name="Cohen's κ" if weights is None else f"Cohen's κ, {weights} weights",
-        definition=f"Cohen's κ ({kind}), chance from each rater's own distribution{_over_pairs(ratings)}",
-        undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
-    )
-
-
-def fleiss_kappa(
-    data: Any,
-    item: str = "item",
-    rater: str = "participant",
-    rating: str = "rating",
-    *,
-    scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
-) -> Coefficient:
-    r"""Fleiss' κ of 1971: raters are interchangeable, chance is the distribution of all ratings together.
-
-    Observed agreement is that of :func:`percent_agreement`; :math:`p_e = \sum_k \pi_k^2` with :math:`\pi_k` the mean
-    over items of the share of category k. Gaps are allowed (Gwet's extension: items with one rating enter
-    :math:`\pi_k` only); with as many ratings for each item it is exactly the coefficient of 1971, which for two
-    raters is Scott's π, not Cohen's κ. The "Fleiss' κ" of nltk's ``multi_kappa`` is another coefficient:
-    :func:`davies_fleiss_kappa`.
+        See :func:`conger_kappa`.
+    raters, conf_level
+        ``"random"``: the interval is about raters like these; ``"fixed"``: about these only; by default random for
+        gaps or from ten raters on. Level of the interval; ``None`` for none.
 
     References
     ----------
     Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 378-382.
-    Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed., chapter 2.
+    Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed., chapters 2 and 3.
 
     Examples
     --------
-    >>> round(fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]], draws=0).value, 4)
+    >>> round(fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]]).estimate, 4)
     0.7447
     """
-    ratings = agreement_ratings(data, item, rater, rating, scale, "Fleiss' κ")
-    weights = np.eye(len(ratings.categories))
 
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = tally_of(codes, len(weights))
-        share = _shares(tally, counts)
-        return _beyond_chance(_mean(counts, _agreement_within(tally, weights)), (share**2).sum(axis=1))
+    def chance(some: Ratings, w: np.ndarray | None) -> float:
+        share = _shares(some)
+        return float(_weighted(share, w) @ share)
 
-    return estimate(
-        ratings,
-        statistic,
-        name="Fleiss' κ",
-        definition="Fleiss (1971), chance from the distribution of all ratings together",
-        undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+    return _corrected(
+        (data, item, rater, rating, scale),
+        "Fleiss' κ",
+        "Fleiss (1971), chance from the distribution of all ratings together",
+        weights,
+        chance,
+        raters,
+        conf_level,
     )
 
 
-def davies_fleiss_kappa(
+@takes_old_options
+def conger_kappa(
     data: Any,
     item: str = "item",
     rater: str = "participant",
     rating: str = "rating",
     *,
+    weights: str | None = None,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
-    r"""κ of Davies & Fleiss (1982), which nltk computes as ``multi_kappa`` and papers often call Fleiss' κ.
+    r"""Conger's κ: Cohen's κ for any number of raters, with gaps and weights.
 
-    Observed and expected agreement are those of Cohen's κ, averaged over pairs of raters before they are put into
-    :math:`(\bar p_o - \bar p_e)/(1 - \bar p_e)`. It differs from Fleiss (1971), where all raters share one
-    distribution (:func:`fleiss_kappa`), and from the mean of the pairs' κ (:func:`cohen_kappa`). For two raters it
-    is Cohen's κ; for complete data it is also Conger's κ. Each pair counts once, on the items that it has in common.
+    Observed agreement is that of :func:`percent_agreement`, with weights. Chance is two raters who keep their own
+    distributions :math:`p_{gk}` over all that they rated, averaged over all pairs of raters:
+
+    .. math:: p_e = \sum_{kl} w_{kl} \frac{r^2 \bar p_k \bar p_l - \sum_g p_{gk} p_{gl}}{r (r - 1)}
+
+    For two raters without gaps it is Cohen's κ; without gaps it is also Davies & Fleiss' κ. With gaps no pair of
+    raters has to have many items in common, which makes it the κ for crowds.
+
+    Parameters
+    ----------
+    data, item, rater, rating, scale
+        See :func:`ordbridge.reliability.prepare`.
+    weights
+        ``None`` (only equal categories agree), ``"linear"`` or ``"quadratic"`` (agreement falls with the distance of
+        the categories' values, or of their positions where they are words), or ``"ordinal"`` (distances of positions,
+        :math:`1 - \binom{|k-l|+1}{2} / \binom{q}{2}`).
+    raters, conf_level
+        See :func:`fleiss_kappa`.
 
     References
     ----------
-    Davies, M., & Fleiss, J. L. (1982). Measuring agreement for multinomial data. Biometrics 38, 1047-1051.
+    Conger, A. J. (1980). Integration and generalization of kappas for multiple raters. Psychological Bulletin 88,
+    322-328; Gwet, K. L. (2014), chapters 2 and 3, for gaps and weights.
 
     Examples
     --------
-    >>> round(davies_fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]], draws=0).value, 4)
+    >>> round(conger_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]]).estimate, 4)
     0.75
+    >>> round(conger_kappa([[1, 1, None], [2, 2, 1], [3, 3, 3], [2, None, 1]]).estimate, 4)
+    0.4
     """
-    ratings = agreement_ratings(data, item, rater, rating, scale, "Davies & Fleiss' κ")
-    weights = np.eye(len(ratings.categories))
 
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        def both(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-            return np.stack(_observed_and_expected(a, b, counts, weights), axis=1)
+    def chance(some: Ratings, w: np.ndarray | None) -> float:
+        own = _tally(some.column, some)
+        own = own[own.sum(axis=1) > 0]
+        own = own / own.sum(axis=1, keepdims=True)
+        r, total = len(own), own.sum(axis=0)
+        return float((_weighted(total, w) @ total - (_weighted(own, w) * own).sum()) / (r * (r - 1)))
 
-        pairs = each_pair(both)(codes, counts)  # observed, expected, observed, expected, …
-        return _beyond_chance(mean_defined(pairs[:, 0::2]), mean_defined(pairs[:, 1::2]))
-
-    return estimate(
-        ratings.rated_by(2),
-        statistic,
-        name="Davies & Fleiss' κ",
-        definition="Davies & Fleiss (1982), nltk's multi_kappa: observed and expected agreement averaged over pairs of "
-        "raters, chance from each rater's own distribution",
-        undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+    return _corrected(
+        (data, item, rater, rating, scale),
+        "Conger's κ",
+        "Conger (1980), with gaps as Gwet (2014): chance from each rater's own distribution",
+        weights,
+        chance,
+        raters,
+        conf_level,
     )
 
 
+@takes_old_options
+def brennan_prediger(
+    data: Any,
+    item: str = "item",
+    rater: str = "participant",
+    rating: str = "rating",
+    *,
+    weights: str | None = None,
+    scale: Sequence[Any] | None = None,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
+) -> Coefficient:
+    r"""Brennan & Prediger's coefficient: chance is every category equally often, :math:`p_e = \sum_{kl} w_{kl}/q^2`.
+
+    q counts every category that the raters could have chosen: give ``scale`` when some were never used.
+
+    References
+    ----------
+    Brennan, R. L., & Prediger, D. J. (1981). Coefficient kappa: some uses, misuses, and alternatives. Educational and
+    Psychological Measurement 41, 687-699.
+
+    Examples
+    --------
+    >>> round(brennan_prediger([[1, 1], [2, 2], [3, 1], [2, 2]]).estimate, 4)
+    0.625
+    """
+    return _corrected(
+        (data, item, rater, rating, scale),
+        "Brennan & Prediger's coefficient",
+        "Brennan & Prediger (1981), chance is every category of the scale equally often",
+        weights,
+        lambda some, w: 1 / len(some.categories) if w is None else float(w.mean()),
+        raters,
+        conf_level,
+    )
+
+
+@takes_old_options
 def gwet_ac(
     data: Any,
     item: str = "item",
@@ -245,9 +243,8 @@ def gwet_ac(
     *,
     weights: str | None = None,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Gwet's AC1 (no weights) or AC2 (weights): less fooled by one dominant category than κ.
 
@@ -256,16 +253,6 @@ def gwet_ac(
     with q categories and :math:`\pi_k` as in :func:`fleiss_kappa`. Gaps are allowed. q counts every category that
     the raters could have chosen: give ``scale`` when some were never used.
 
-    Parameters
-    ----------
-    data, item, rater, rating, scale
-        See :func:`ordbridge.reliability.prepare`.
-    weights
-        ``None``, ``"linear"``, ``"quadratic"`` (distances of values) or ``"ordinal"`` (distances of positions,
-        :math:`1 - \binom{|k-l|+1}{2} / \binom{q}{2}`).
-    draws, seed, confidence
-        Resamples of items for the interval, their seed, the interval's level.
-
     References
     ----------
     Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement. British
@@ -273,31 +260,22 @@ def gwet_ac(
 
     Examples
     --------
-    >>> round(gwet_ac([[1, 1], [2, 2], [3, 1], [2, 2]], draws=0).value, 4)
+    >>> round(gwet_ac([[1, 1], [2, 2], [3, 1], [2, 2]]).estimate, 4)
     0.6444
     """
-    _known_weights(weights, (None, "linear", "quadratic", "ordinal"))
-    name = "Gwet's AC1" if weights is None else f"Gwet's AC2, {weights} weights"
-    ratings = agreement_ratings(data, item, rater, rating, scale, name, "nominal" if weights is None else "ordinal")
-    w = _weights(ratings, weights)
-    q = len(w)
 
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = tally_of(codes, q)
-        share = _shares(tally, counts)
-        expected = w.sum() / (q * (q - 1)) * (share * (1 - share)).sum(axis=1)
-        return _beyond_chance(_mean(counts, _agreement_within(tally, w)), expected)
+    def chance(some: Ratings, w: np.ndarray | None) -> float:
+        share, q = _shares(some), len(some.categories)
+        return float((q if w is None else w.sum()) / (q * (q - 1)) * (share * (1 - share)).sum())
 
-    return estimate(
-        ratings,
-        statistic,
-        name=name,
-        definition=f"Gwet (2008, 2014), {'unweighted' if weights is None else weights + ' weights'}, "
-        "over all categories of the scale or, where it is not given, those used",
-        undefined=NO_COMMON_ITEMS,
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+    return _corrected(
+        (data, item, rater, rating, scale),
+        "Gwet's AC1" if weights is None else "Gwet's AC2",
+        "Gwet (2008, 2014), over all categories of the scale or, where it is not given, those used",
+        weights,
+        chance,
+        raters,
+        conf_level,
     )
 
 
@@ -314,23 +292,20 @@ def agreement_ratings(
     """Return the ratings, refusing those on which ``what`` is not defined."""
     ratings = prepare(data, item, rater, rating, scale)
     require(ratings, what, level, varied=varied)
-    if not ((ratings.codes != GAP).sum(axis=1) > 1).any():
+    if ratings.per_item.max() < 2:
         raise InputError(f"{what} has no value here: {NO_COMMON_ITEMS}")
     return ratings
 
 
-def _known_weights(weights: str | None, known: tuple[str | None, ...]) -> None:
-    if weights not in known:
-        raise InputError(f"weights={weights!r} is not known; use one of {', '.join(map(repr, known))}")
+def weight_matrix(ratings: Ratings, kind: str | None) -> np.ndarray | None:
+    """Return categories × categories: 1 for equal categories, falling to 0 for the most distant ones.
 
-
-def _weights(ratings: Ratings, kind: str | None) -> np.ndarray:
-    """Return categories × categories: 1 for equal categories, falling to 0 for the most distant ones."""
+    Without weights there is no matrix: only equal categories agree.
+    """
     q = len(ratings.categories)
     if kind is None:
-        return np.eye(q)
-    position = np.arange(q, dtype=float)
-    at = position if kind == "ordinal" or ratings.scores is None else ratings.scores
+        return None
+    at = np.arange(q, dtype=float) if kind == "ordinal" else ratings.points
     distance = np.abs(at[:, None] - at[None, :])
     if kind == "ordinal":
         distance = distance * (distance + 1)
@@ -339,50 +314,65 @@ def _weights(ratings: Ratings, kind: str | None) -> np.ndarray:
     return 1 - distance / distance.max()
 
 
-def tally_of(codes: np.ndarray, n_categories: int) -> np.ndarray:
-    """Return items × categories: how many raters chose each category."""
-    tally = np.zeros((len(codes), n_categories))
-    rows, columns = np.nonzero(codes != GAP)
-    np.add.at(tally, (rows, codes[rows, columns]), 1)
-    return tally
+def item_tally(ratings: Ratings) -> np.ndarray:
+    """Return items × categories: how many raters chose each category; items without ratings are left out."""
+    tally = _tally(ratings.row, ratings)
+    return tally[tally.any(axis=1)]
 
 
-def _agreement_within(tally: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean weight over pairs of ratings of each item, NaN for items with one rating."""
+def _tally(side: np.ndarray, ratings: Ratings) -> np.ndarray:
+    q = len(ratings.categories)
+    size = max(len(ratings.items), len(ratings.raters))
+    return np.bincount(side * q + ratings.code, minlength=size * q).reshape(-1, q).astype(float)
+
+
+def _corrected(
+    given: tuple[Any, str, str, str, Sequence[Any] | None],
+    name: str,
+    definition: str,
+    weights: str | None,
+    chance: Callable[[Ratings, np.ndarray | None], float],
+    raters: str | None,
+    conf_level: float | None,
+) -> Coefficient:
+    """Return (observed − expected) / (1 − expected), with the agreement that is expected by chance."""
+    choice("weights", weights, WEIGHTS)
+    name = name if weights is None else f"{name}, {weights} weights"
+    ratings = agreement_ratings(*given, name, "nominal" if weights is None else "ordinal")
+    w = weight_matrix(ratings, weights)
+
+    def statistic(some: Ratings) -> float:
+        expected = chance(some, w)
+        return (_observed(some, w) - expected) / (1 - expected) if expected < 1 - 1e-12 else np.nan
+
+    return estimate(
+        ratings,
+        statistic,
+        name=name,
+        definition=definition + ("" if weights is None else f"; {weights} weights"),
+        undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
+        raters=raters,
+        conf_level=conf_level,
+    )
+
+
+def _observed(ratings: Ratings, w: np.ndarray | None) -> float:
+    """Return the mean weight over pairs of ratings of an item, averaged over the items with two or more."""
+    tally = item_tally(ratings)
     size = tally.sum(axis=1)
-    return (((tally @ weights) * tally).sum(axis=1) - size) / (size * (size - 1))
+    tally, size = tally[size > 1], size[size > 1]
+    if not len(size):
+        return np.nan
+    return float((((_weighted(tally, w) * tally).sum(axis=1) - size) / (size * (size - 1))).mean())
 
 
-def _mean(counts: np.ndarray, contribution: np.ndarray) -> np.ndarray:
-    """Return the mean over items that have a contribution, for every line of counts."""
-    has = np.isfinite(contribution)
-    return counts[:, has] @ contribution[has] / counts[:, has].sum(axis=1)
+def _weighted(counts: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+    """Return counts of categories, each with all that agree with it, by their weights."""
+    return counts if w is None else counts @ w
 
 
-def _shares(tally: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the mean over items of each category's share, for every line of counts."""
-    return counts @ (tally / tally.sum(axis=1, keepdims=True)) / counts.sum(axis=1, keepdims=True)
-
-
-def kappa_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Cohen's κ of two raters for every line of counts, NaN where chance leaves no room."""
-    return _beyond_chance(*_observed_and_expected(a, b, counts, weights))
-
-
-def _observed_and_expected(
-    a: np.ndarray, b: np.ndarray, counts: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return Cohen's observed and expected agreement of two raters, for every line of counts."""
-    n = counts.sum(axis=1)
-    share_a, share_b = margin(a, counts) / n[:, None], margin(b, counts) / n[:, None]
-    between_used = weights[np.ix_(np.unique(a), np.unique(b))]
-    return counts @ weights[a, b] / n, ((share_a @ between_used) * share_b).sum(axis=1)
-
-
-def _beyond_chance(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    room = 1 - expected
-    return (observed - expected) / np.where(room > 1e-12, room, np.nan)
-
-
-def _over_pairs(ratings: Ratings) -> str:
-    return "" if len(ratings.raters) == 2 else "; mean over pairs of raters"
+def _shares(ratings: Ratings) -> np.ndarray:
+    """Return the mean over items of each category's share."""
+    tally = item_tally(ratings)
+    shares: np.ndarray = (tally / tally.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares

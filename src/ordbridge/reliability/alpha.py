@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.reliability.agreement import NO_COMMON_ITEMS, agreement_ratings, tally_of
-from ordbridge.reliability.bootstrap import estimate
-from ordbridge.reliability.ratings import GAP, Ratings
+from ordbridge.reliability.agreement import NO_COMMON_ITEMS, agreement_ratings, item_tally
+from ordbridge.reliability.jackknife import estimate
+from ordbridge.reliability.old_options import takes_old_options
+from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
 __all__ = ["krippendorff_alpha"]
 
 
+@takes_old_options
 def krippendorff_alpha(
     data: Any,
     item: str = "item",
@@ -23,9 +25,8 @@ def krippendorff_alpha(
     *,
     level: str = "ordinal",
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Krippendorff's α: one minus observed over expected disagreement, for any number of raters and gaps.
 
@@ -34,7 +35,7 @@ def krippendorff_alpha(
 
     over the n ratings of items with :math:`m_u \ge 2`. The distance δ² is 1 for different categories (nominal), the
     squared difference of values (interval), of values over their sum (ratio), or of mean ranks (ordinal; mean ranks
-    are taken from the same ratings, so a resample has its own).
+    are taken from the same ratings).
 
     References
     ----------
@@ -42,27 +43,27 @@ def krippendorff_alpha(
 
     Examples
     --------
-    >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 1], [2, 2]], level="nominal", draws=0).value, 4)
+    >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 1], [2, 2]], level="nominal").estimate, 4)
     0.6316
     """
     ratings = agreement_ratings(data, item, rater, rating, scale, "Krippendorff's α", level)
-    n_categories = len(ratings.categories)
 
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        tally = tally_of(codes, n_categories)
-        size = tally.sum(axis=1)
-        totals = counts @ tally
-        if level == "ordinal":
-            ranks = np.cumsum(totals, axis=1) - totals / 2  # from 0, which differences of ranks do not notice
-            seen = np.where(codes == GAP, 0.0, ranks[:, codes])
-            spread = 2 * (size * (seen**2).sum(axis=2) - seen.sum(axis=2) ** 2)
-            observed = (counts * spread / (size - 1)).sum(axis=1)
-            expected = 2 * (totals.sum(1) * (totals * ranks**2).sum(1) - (totals * ranks).sum(1) ** 2)
-        else:
-            distance = _distance(ratings, level)
-            observed = counts @ (((tally @ distance) * tally).sum(axis=1) / (size - 1))
-            expected = ((totals @ distance) * totals).sum(axis=1)
-        return 1 - (totals.sum(axis=1) - 1) * observed / np.where(expected > 0, expected, np.nan)
+    def statistic(some: Ratings) -> float:
+        tally = item_tally(some)
+        tally = tally[tally.sum(axis=1) > 1]
+        size, totals = tally.sum(axis=1), tally.sum(axis=0)
+        if level == "nominal":
+            observed = ((size**2 - (tally**2).sum(axis=1)) / (size - 1)).sum()
+            expected = totals.sum() ** 2 - (totals**2).sum()
+        elif level == "ratio":
+            distance = _ratio_distance(ratings.points)
+            observed = (((tally @ distance) * tally).sum(axis=1) / (size - 1)).sum()
+            expected = totals @ distance @ totals
+        else:  # squared differences: twice the sums of squares around the mean, whatever the number of categories
+            at = np.cumsum(totals) - totals / 2 if level == "ordinal" else ratings.points - ratings.points.mean()
+            observed = (2 * (size * (tally @ at**2) - (tally @ at) ** 2) / (size - 1)).sum()
+            expected = 2 * (totals.sum() * (totals @ at**2) - (totals @ at) ** 2)
+        return float(1 - (totals.sum() - 1) * observed / expected) if expected > 0 else np.nan
 
     return estimate(
         ratings.rated_by(2),
@@ -70,17 +71,11 @@ def krippendorff_alpha(
         name=f"Krippendorff's α, {level}",
         definition=f"Krippendorff (2011), {level} distance",
         undefined=f"{NO_COMMON_ITEMS}, or the ratings of the items that were rated twice are all in one category",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+        raters=raters,
+        conf_level=conf_level,
     )
 
 
-def _distance(ratings: Ratings, level: str) -> np.ndarray:
-    if level == "nominal" or ratings.scores is None:
-        return 1 - np.eye(len(ratings.categories))
-    difference = ratings.scores[:, None] - ratings.scores[None, :]
-    if level == "interval":
-        return difference**2
-    total = ratings.scores[:, None] + ratings.scores[None, :]
-    return (difference / np.where(total > 0, total, 1)) ** 2
+def _ratio_distance(at: np.ndarray) -> np.ndarray:
+    total = at[:, None] + at[None, :]
+    return ((at[:, None] - at[None, :]) / np.where(total > 0, total, 1)) ** 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ordbridge.reliability.bootstrap import pairs_of_raters
-from ordbridge.reliability.ratings import GAP, Ratings
+from ordbridge.reliability.pairs import common_items
+from ordbridge.reliability.ratings import Ratings
 
 __all__ = ["cautions", "sorted_pairs"]
 
@@ -31,13 +31,13 @@ def sorted_pairs(ratings: Ratings) -> list[tuple[int, int, int]]:
     """Return (lower, higher, common items) for every two raters of whom one is never above the other."""
     if not ratings.ordered:
         return []
-    pairs = []
-    for a, b, common in pairs_of_raters(ratings.codes):
-        difference = ratings.codes[common, a] - ratings.codes[common, b]
-        if np.count_nonzero(difference) >= ONE_SIDED and (difference.max() <= 0 or difference.min() >= 0):
-            lower, higher = (a, b) if difference.max() <= 0 else (b, a)
-            pairs.append((lower, higher, int(common.sum())))
-    return pairs
+    common = common_items(ratings, least=1)
+    a_above, b_above = (
+        np.add.reduceat(common.count * side, common.start[:-1]) for side in (common.x > common.y, common.x < common.y)
+    )
+    one_sided = np.flatnonzero((np.minimum(a_above, b_above) == 0) & (a_above + b_above >= ONE_SIDED))
+    order = np.where(a_above == 0, [common.a, common.b], [common.b, common.a])[:, one_sided]
+    return list(zip(*order.tolist(), common.size[one_sided].tolist(), strict=True))
 
 
 def _few_items(ratings: Ratings) -> tuple[str, str] | None:
@@ -51,7 +51,7 @@ def _few_items(ratings: Ratings) -> tuple[str, str] | None:
 
 
 def _dominant_category(ratings: Ratings) -> tuple[str, str] | None:
-    counts = np.bincount(ratings.codes[ratings.codes != GAP], minlength=len(ratings.categories))
+    counts = np.bincount(ratings.code, minlength=len(ratings.categories))
     share = counts.max() / counts.sum()
     if share < DOMINANT_SHARE:
         return None
@@ -65,13 +65,13 @@ def _dominant_category(ratings: Ratings) -> tuple[str, str] | None:
 def _no_common_items(ratings: Ratings) -> tuple[str, str] | None:
     n_raters = len(ratings.raters)
     possible = n_raters * (n_raters - 1) // 2
-    missing = possible - sum(1 for _ in pairs_of_raters(ratings.codes))
+    missing = possible - ratings.n_sharing
     if not missing:
         return None
     return (
         "no common items",
         f"{missing} of {possible} pairs of raters have no item in common: nothing is known about their agreement, "
-        "and means over pairs leave them out",
+        "and means over pairs leave them out; Krippendorff's α and Conger's κ do not need pairs",
     )
 
 
@@ -81,12 +81,12 @@ def _sorted_within_items(ratings: Ratings) -> tuple[str, str] | None:
         return None
     lower, higher, common = pairs[0]
     never = f"rater {ratings.raters[lower]!r} is never above {ratings.raters[higher]!r} in any of {common} common items"
-    if len(pairs) < sum(1 for _ in pairs_of_raters(ratings.codes)):
+    if len(pairs) < ratings.n_sharing:
         more = f" (nor is one of two raters in {len(pairs)} pairs in all)" if len(pairs) > 1 else ""
         return "never above", f"{never}{more}: the one is much stricter, or these are not two raters' own ratings"
     return (
         "sorted within items",
-        f"{never}, and so on for all pairs: either they are ever stricter, or the ratings were sorted within items, so "
-        "that a 'rater' is a rank position and not a person, which inflates γ and every other correlation; ask for the "
-        "ratings in their original order",
+        f"{never}, and so on for all pairs: either they are always stricter, or the ratings were sorted within items, "
+        "so that a 'rater' is a rank position and not a person, which inflates γ and every other correlation; ask for "
+        "the ratings in their original order",
     )

@@ -1,42 +1,70 @@
 """Correlation: whether raters put the items in the same order, whatever part of the scale they use.
 
-For more than two raters the coefficients of pairs are averaged over pairs of raters, on the items that each pair has
-in common; Kendall's W takes all raters at once.
+For more than two raters γ pools the comparisons of all pairs of raters; the other coefficients of pairs are averaged
+over pairs, weighted by the items that each pair has in common. Kendall's W takes all raters at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ordbridge.errors import InputError
-from ordbridge.reliability.bootstrap import PairStatistic, each_pair, estimate, margin
-from ordbridge.reliability.ratings import GAP, Ratings, prepare, require
+from ordbridge.reliability import pairs
+from ordbridge.reliability.jackknife import Replicates, estimate
+from ordbridge.reliability.old_options import takes_old_options
+from ordbridge.reliability.pairs import CommonItems, common_items
+from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["goodman_kruskal_gamma", "kendall_tau", "kendall_w", "pearson", "spearman", "test_retest"]
+__all__ = [
+    "complete_items",
+    "goodman_kruskal_gamma",
+    "items_left_out",
+    "kendall_tau",
+    "kendall_w",
+    "over_pairs",
+    "pearson",
+    "spearman",
+    "test_retest",
+]
 
-NO_VARIATION = "no two raters have common items on which both vary"
+NO_VARIATION = "no two raters have enough common items on which both vary"
 
 
+@takes_old_options
 def goodman_kruskal_gamma(
     data: Any,
     item: str = "item",
     rater: str = "participant",
     rating: str = "rating",
     *,
+    pooled: bool = True,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    min_common: int | None = None,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Goodman & Kruskal's γ: concordant minus discordant pairs of items over both, :math:`(C - D) / (C + D)`.
 
-    Pairs of items tied for either rater are left out, which makes γ large when raters use few categories. C and D come
-    from the cross table of the two raters. Three or more raters: the mean over pairs of raters.
+    Pairs of items tied for either rater are left out, which makes γ large when raters use few categories. For more
+    than two raters C and D are summed over all pairs of raters (pooled γ), so that a pair with few common items says
+    little; ``pooled=False`` gives the mean of the pairs' γ, as in Amidei et al. (2019), weighted by common items.
+
+    Parameters
+    ----------
+    data, item, rater, rating, scale
+        See :func:`ordbridge.reliability.prepare`.
+    pooled
+        Whether to pool the pairs of raters.
+    min_common
+        Common items that a pair needs to enter; by default 2, and for the mean of the pairs' γ 10 where raters saw
+        different items.
+    raters, conf_level
+        See :func:`ordbridge.reliability.fleiss_kappa`.
 
     References
     ----------
@@ -44,21 +72,23 @@ def goodman_kruskal_gamma(
 
     Examples
     --------
-    >>> goodman_kruskal_gamma([[1, 1], [2, 3], [3, 2], [4, 4]], draws=0).value
+    >>> goodman_kruskal_gamma([[1, 1], [2, 3], [3, 2], [4, 4]]).estimate
     0.6666666666666666
     """
-    ratings = _ready(data, item, rater, rating, scale, "Goodman & Kruskal's γ", "ordinal")
-    return _over_pairs(
-        ratings,
-        gamma_of_pair,
-        "Goodman & Kruskal's γ",
-        "(C − D) / (C + D) from the cross table",
-        draws,
-        seed,
-        confidence,
-    )
+    name, definition = "Goodman & Kruskal's γ", "(C − D) / (C + D) from the cross table"
+    ratings = _ready(data, item, rater, rating, scale, name, "ordinal")
+    if not pooled:
+        return over_pairs(ratings, _mean_gamma, name, definition, min_common, raters, conf_level)
+
+    def sums(common: CommonItems) -> Replicates:
+        c, d, _, _, c_i, d_i, _, _ = pairs.concordance(common)
+        return pairs.pooled(common, (c - d, c + d), (c_i - d_i, c_i + d_i))
+
+    how = "C and D summed over pairs of raters"
+    return over_pairs(ratings, sums, name, definition, min_common or 2, raters, conf_level, how)
 
 
+@takes_old_options
 def kendall_tau(
     data: Any,
     item: str = "item",
@@ -66,14 +96,14 @@ def kendall_tau(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    min_common: int | None = None,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Kendall's τ-b: like γ, but ties count: :math:`(C - D) / \sqrt{(N - T_a)(N - T_b)}`.
 
     N is the number of pairs of items, :math:`T_a` and :math:`T_b` those tied for a and for b. Three or more raters:
-    the mean over pairs of raters.
+    the mean over pairs of raters, weighted by common items.
 
     References
     ----------
@@ -81,13 +111,18 @@ def kendall_tau(
 
     Examples
     --------
-    >>> round(kendall_tau([[1, 1], [2, 3], [3, 2], [3, 4]], draws=0).value, 4)
+    >>> round(kendall_tau([[1, 1], [2, 3], [3, 2], [3, 4]]).estimate, 4)
     0.5477
     """
     ratings = _ready(data, item, rater, rating, scale, "Kendall's τ", "ordinal")
-    return _over_pairs(ratings, _tau_of_pair, "Kendall's τ-b", "τ-b, corrected for ties", draws, seed, confidence)
+
+    def mean(common: CommonItems) -> Replicates:
+        return pairs.weighted_mean(common, *pairs.tau_b(common))
+
+    return over_pairs(ratings, mean, "Kendall's τ-b", "τ-b, corrected for ties", min_common, raters, conf_level)
 
 
+@takes_old_options
 def pearson(
     data: Any,
     item: str = "item",
@@ -95,13 +130,13 @@ def pearson(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    min_common: int | None = None,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     """Pearson's product-moment correlation of the ratings themselves, which takes their distances at face value.
 
-    Three or more raters: the mean over pairs of raters (no Fisher transformation).
+    Three or more raters: the mean over pairs of raters, weighted by common items (no Fisher transformation).
 
     References
     ----------
@@ -109,18 +144,18 @@ def pearson(
 
     Examples
     --------
-    >>> round(pearson([[1, 1], [2, 3], [3, 2], [4, 4]], draws=0).value, 4)
+    >>> round(pearson([[1, 1], [2, 3], [3, 2], [4, 4]]).estimate, 4)
     0.8
     """
     ratings = _ready(data, item, rater, rating, scale, "Pearson's r", "interval")
-    scores = ratings.centred
 
-    def r(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        return _weighted_correlation(scores[a][None, :], scores[b][None, :], counts)
+    def mean(common: CommonItems) -> Replicates:
+        return pairs.weighted_mean(common, *pairs.product_moment(common, ratings.points))
 
-    return _over_pairs(ratings, r, "Pearson's r", "product-moment correlation", draws, seed, confidence)
+    return over_pairs(ratings, mean, "Pearson's r", "product-moment correlation", min_common, raters, conf_level)
 
 
+@takes_old_options
 def spearman(
     data: Any,
     item: str = "item",
@@ -128,13 +163,13 @@ def spearman(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    min_common: int | None = None,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
-    """Spearman's ρ: Pearson's r of mean ranks, which are taken anew in every resample.
+    """Spearman's ρ: Pearson's r of mean ranks.
 
-    Three or more raters: the mean over pairs of raters.
+    Three or more raters: the mean over pairs of raters, weighted by common items.
 
     References
     ----------
@@ -142,13 +177,18 @@ def spearman(
 
     Examples
     --------
-    >>> round(spearman([[1, 1], [2, 3], [3, 2], [4, 9]], draws=0).value, 4)
+    >>> round(spearman([[1, 1], [2, 3], [3, 2], [4, 9]]).estimate, 4)
     0.8
     """
     ratings = _ready(data, item, rater, rating, scale, "Spearman's ρ", "ordinal")
-    return _over_pairs(ratings, _rho_of_pair, "Spearman's ρ", "Pearson's r of mean ranks", draws, seed, confidence)
+
+    def mean(common: CommonItems) -> Replicates:
+        return pairs.weighted_mean(common, *pairs.rho(common))
+
+    return over_pairs(ratings, mean, "Spearman's ρ", "Pearson's r of mean ranks", min_common, raters, conf_level)
 
 
+@takes_old_options
 def kendall_w(
     data: Any,
     item: str = "item",
@@ -156,9 +196,8 @@ def kendall_w(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     r"""Kendall's W, the concordance of all raters' rankings of the items, corrected for ties, with its χ² test.
 
@@ -176,8 +215,8 @@ def kendall_w(
 
     Examples
     --------
-    >>> w = kendall_w([[1, 1, 2], [2, 3, 1], [3, 2, 3], [4, 4, 4]], draws=0)
-    >>> round(w.value, 4), round(w.p_value, 4)
+    >>> w = kendall_w([[1, 1, 2], [2, 3, 1], [3, 2, 3], [4, 4, 4]])
+    >>> round(w.estimate, 4), round(w.p_value, 4)
     (0.7778, 0.0719)
     """
     from scipy.stats import chi2
@@ -185,32 +224,35 @@ def kendall_w(
     given = _ready(data, item, rater, rating, scale, "Kendall's W", "ordinal")
     ratings = complete_items(given, "Kendall's W")
     m, n = len(ratings.raters), len(ratings.items)
-
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        ranks = np.zeros_like(counts)
-        ties = np.zeros(len(counts))
-        for j in range(m):
-            ranks += _mean_ranks(codes[:, j], counts)
-            groups = margin(codes[:, j], counts)
-            ties += (groups**3 - groups).sum(axis=1)
-        spread = (counts * (ranks - m * n / 2) ** 2).sum(axis=1)  # mean ranks run from 0 here, so their mean is n/2
-        return 12 * spread / (m**2 * (n**3 - n) - m * ties)
-
     value = estimate(
         ratings,
-        statistic,
+        _concordance_of_rankings,
         name="Kendall's W",
         definition="coefficient of concordance, corrected for ties; χ² test with n − 1 degrees of freedom",
         undefined="every rater gave all common items the same rating",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+        raters=raters,
+        conf_level=conf_level,
         note=items_left_out(given, ratings),
     )
-    chi_square = m * (n - 1) * value.value
+    chi_square = m * (n - 1) * value.estimate
     return replace(value, statistic=chi_square, df=float(n - 1), p_value=float(chi2.sf(chi_square, n - 1)))
 
 
+def _concordance_of_rankings(ratings: Ratings) -> float:
+    from scipy.stats import rankdata
+
+    table = complete_table(ratings)
+    n, m = table.shape
+    ranks = rankdata(table, axis=0)
+    spread = ((ranks.sum(axis=1) - m * (n + 1) / 2) ** 2).sum()
+    ties = (
+        n**3 - n - 12 * ((ranks - (n + 1) / 2) ** 2).sum(axis=0)
+    ).sum()  # what ties take from the squares is Σ t³ − t
+    below = m**2 * (n**3 - n) - m * ties
+    return float(12 * spread / below) if below > 1e-6 else np.nan
+
+
+@takes_old_options
 def test_retest(
     first: Any,
     second: Any,
@@ -219,9 +261,8 @@ def test_retest(
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-    confidence: float = 0.95,
+    raters: str | None = None,
+    conf_level: float | None = 0.95,
 ) -> Coefficient:
     """Pearson's r between the ratings that the same raters gave the same items in two runs.
 
@@ -234,63 +275,76 @@ def test_retest(
 
     Examples
     --------
-    >>> r = test_retest([[1, 2], [2, 2], [4, 5]], [[1, 2], [3, 2], [5, 5]], draws=0)
-    >>> round(r.value, 4), r.n_items, r.n_raters
+    >>> r = test_retest([[1, 2], [2, 2], [4, 5]], [[1, 2], [3, 2], [5, 5]])
+    >>> round(r.estimate, 4), r.n_items, r.n_raters
     (0.9527, 3, 2)
     """
     from scipy.stats import t
 
-    both = _side_by_side(*(prepare(run, item, rater, rating, scale) for run in (first, second)))
-    require(both, "test–retest correlation", "interval")
-    m, scores = len(both.raters) // 2, both.centred
-
-    def statistic(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        rows, columns = np.nonzero(_given_twice(codes))
-        x, y = scores[codes[rows, columns]], scores[codes[rows, columns + m]]
-        return _weighted_correlation(x[None, :], y[None, :], counts[:, rows])
-
-    value = estimate(
-        both,
-        statistic,
-        name="test–retest r",
-        definition="Pearson's r of the same raters' ratings of the same items in two runs",
-        undefined="the ratings of one run do not vary",
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
-    )
-    points = int(_given_twice(both.codes).sum())
+    name = "test–retest r"
+    both = _given_twice(*(prepare(run, item, rater, rating, scale) for run in (first, second)))
+    points = len(both.code) // 2
     if points < 3:
         raise InputError(f"test–retest correlation needs at least 3 ratings given twice; there are {points}")
-    df, r = points - 2, value.value
+    value = estimate(
+        both,
+        _retest,
+        name=name,
+        definition="Pearson's r of the same raters' ratings of the same items in two runs",
+        undefined="the ratings of one run do not vary",
+        raters=raters,
+        conf_level=conf_level,
+        n_pairs=points,
+        note=f"n_pairs counts the {points} pairs of ratings",
+    )
+    df, r = points - 2, value.estimate
     t_value = r * np.sqrt(df / max(1 - r**2, np.finfo(float).tiny))
     return replace(
         value,
-        n_raters=m,
-        n_pairs=points,
-        n_missing=both.n_missing // 2,
+        n_missing=len(both.items) * len(both.raters) // 2 - points,
         statistic=float(t_value),
         df=float(df),
         p_value=float(2 * t.sf(abs(t_value), df)),
-        note="; ".join(filter(None, [f"n_pairs counts the {points} pairs of ratings", value.note])),
     )
 
 
-def gamma_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return γ of two raters for every line of counts, NaN where no pair of items is untied for both."""
-    concordant, discordant = _concordance(*_cross_table(a, b, counts))
-    return (concordant - discordant) / (concordant + discordant)
+def _retest(both: Ratings) -> float:
+    """Return Pearson's r of first and second ratings, which stand one after the other."""
+    values = both.points[both.code].reshape(-1, 2)
+    if len(values) < 2:
+        return np.nan
+    spread = values - values.mean(axis=0)
+    return float((spread[:, 0] @ spread[:, 1]) / np.sqrt((spread**2).sum(axis=0).prod()))
 
 
-def _tau_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    a, b, cells = _cross_table(a, b, counts)
-    concordant, discordant = _concordance(a, b, cells)
-    untied_a, untied_b = (cells.sum(axis=1) ** 2 - (margin(side, cells) ** 2).sum(axis=1) for side in (a, b))
-    return (concordant - discordant) / np.sqrt(untied_a / 2 * untied_b / 2)
-
-
-def _rho_of_pair(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    return _weighted_correlation(_mean_ranks(a, counts), _mean_ranks(b, counts), counts)
+def _given_twice(first: Ratings, second: Ratings) -> Ratings:
+    """Return the ratings that were given in both runs, the first and the second of each one after the other."""
+    if first.scores is None or second.scores is None:
+        raise InputError("test–retest correlation needs numeric ratings in both runs")
+    items = {label: position for position, label in enumerate(first.items)}
+    raters = {label: position for position, label in enumerate(first.raters)}
+    if not items.keys() & set(second.items) or not raters.keys() & set(second.raters):
+        what = "items" if raters.keys() & set(second.raters) else "raters"
+        raise InputError(f"the two runs have no common {what}; check their labels")
+    row = np.array([items.get(label, -1) for label in second.items])[second.row]
+    column = np.array([raters.get(label, -1) for label in second.raters])[second.column]
+    cell_1 = first.row * len(raters) + first.column
+    cell_2 = np.where((row >= 0) & (column >= 0), row * len(raters) + column, -1)
+    cells, at_1, at_2 = np.intersect1d(cell_1, cell_2, return_indices=True)
+    categories = np.union1d(first.scores, second.scores)
+    values = np.column_stack([first.scores[first.code[at_1]], second.scores[second.code[at_2]]])
+    twice = Ratings(
+        np.repeat(cells // len(raters), 2),
+        np.repeat(cells % len(raters), 2),
+        np.searchsorted(categories, values).ravel(),
+        tuple(categories.tolist()),
+        categories,
+        True,
+        first.items,
+        first.raters,
+    )
+    present = [r for r, number in zip(first.raters, twice.per_rater, strict=True) if number]
+    return twice.of_raters(present) if present else twice
 
 
 def complete_items(ratings: Ratings, what: str) -> Ratings:
@@ -319,97 +373,52 @@ def _ready(
     return ratings
 
 
-def _over_pairs(
-    ratings: Ratings, statistic: PairStatistic, name: str, definition: str, draws: int, seed: int, confidence: float
+def complete_table(ratings: Ratings) -> np.ndarray:
+    """Return items × raters of numeric ratings, of those items and raters that are left."""
+    table = ratings.values
+    table = table[:, ratings.per_rater > 0][ratings.per_item > 0]
+    return table
+
+
+def over_pairs(
+    ratings: Ratings,
+    replicates: Callable[[CommonItems], Replicates],
+    name: str,
+    definition: str,
+    min_common: int | None,
+    raters: str | None,
+    conf_level: float | None,
+    how: str = "mean over pairs of raters, weighted by common items",
 ) -> Coefficient:
-    shared = ratings.rated_by(2)
-    if not shared.items:
+    """Return a coefficient over pairs of raters, given by its replicates."""
+    if ratings.per_item.max() < 2:
         raise InputError(f"{name} has no value here: no two raters rated a common item")
+    common = common_items(ratings, min_common)
+    if not len(common.a):
+        raise InputError(
+            f"{name} has no value here: no two raters have {min_common or pairs.LEAST_COMMON} common items; "
+            "Krippendorff's α and Conger's κ need none"
+        )
+    found = replicates(common)
+    lost = len(common.a) - (found.n_pairs or 0)
+    without_value = f"{lost} of {len(common.a)} pairs of raters have no variation and are left out" if lost else ""
     return estimate(
-        shared,
-        each_pair(statistic),
+        ratings.rated_by(2),
+        lambda some: found.whole,
         name=name,
-        definition=definition + ("" if len(ratings.raters) == 2 else "; mean over pairs of raters"),
+        definition=definition + ("" if len(ratings.raters) == 2 else f"; {how}"),
         undefined=NO_VARIATION,
-        draws=draws,
-        seed=seed,
-        confidence=confidence,
+        raters=raters,
+        conf_level=conf_level,
+        note="; ".join(filter(None, [common.left_out, without_value])),
+        n_pairs=found.n_pairs,
+        replicates=lambda random: found,
     )
 
 
-def _weighted_correlation(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of x and y, each point as often as counts says, for every line of counts."""
-    n = counts.sum(axis=1, keepdims=True)
-    x = x - (counts * x).sum(axis=1, keepdims=True) / n
-    y = y - (counts * y).sum(axis=1, keepdims=True) / n
-    product, square_x, square_y = ((counts * z).sum(axis=1) for z in (x * y, x * x, y * y))
-    varied = (square_x > 1e-12) & (square_y > 1e-12)
-    return np.where(varied, product / np.sqrt(np.where(varied, square_x * square_y, 1)), np.nan)
-
-
-def _mean_ranks(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return lines × points: each point's mean rank, counted from 0, when points occur as often as counts says."""
-    groups = margin(codes, counts)
-    return (np.cumsum(groups, axis=1) - groups / 2)[:, np.unique(codes, return_inverse=True)[1]]
-
-
-def _cross_table(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the filled cells of the cross table: row, column, and lines × cells of counts."""
-    cell = a * (b.max() + 1) + b
-    first = np.unique(cell, return_index=True)[1]
-    return a[first], b[first], margin(cell, counts)
-
-
-def _concordance(a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of concordant and discordant pairs of items, for every line of counts.
-
-    Two different rows of the cross table differ first in one binary digit. So for each digit, cells that share the
-    digits above it are sorted by column, and one cumulative sum gives what lies in lower rows to the left and to the
-    right of each cell: cells × log(rows) steps instead of all pairs.
-    """
-    concordant, discordant = np.zeros(len(counts)), np.zeros(len(counts))
-    for digit in range(int(a.max()).bit_length()):
-        block, upper = a >> (digit + 1), (a >> digit) & 1
-        order = np.lexsort((b, block))
-        block, upper, column = block[order], upper[order], b[order]
-        lower_sum = np.zeros((len(counts), len(order) + 1))
-        np.cumsum(counts[:, order] * (upper == 0), axis=1, out=lower_sum[:, 1:])
-        starts, ends = _runs(block, block)
-        left, right = _runs(block, column)
-        here = counts[:, order] * (upper == 1)
-        concordant += (here * (lower_sum[:, left] - lower_sum[:, starts])).sum(axis=1)
-        discordant += (here * (lower_sum[:, ends] - lower_sum[:, right])).sum(axis=1)
-    return concordant, discordant
-
-
-def _runs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each position, where its run of equal (first, second) starts and where it ends."""
-    change = np.flatnonzero((np.diff(first) != 0) | (np.diff(second) != 0)) + 1
-    bounds = np.concatenate([[0], change, [len(first)]])
-    return tuple(np.repeat(edge, np.diff(bounds)) for edge in (bounds[:-1], bounds[1:]))  # type: ignore[return-value]
-
-
-def _given_twice(codes: np.ndarray) -> np.ndarray:
-    m = codes.shape[1] // 2
-    return (codes[:, :m] != GAP) & (codes[:, m:] != GAP)
-
-
-def _side_by_side(first: Ratings, second: Ratings) -> Ratings:
-    """Return the common items and raters of two runs: the columns of the first run, then those of the second."""
-    items = [item for item in first.items if item in set(second.items)]
-    raters = [rater for rater in first.raters if rater in set(second.raters)]
-    if not items or not raters:
-        raise InputError("the two runs have no common " + ("items" if raters else "raters") + "; check their labels")
-    if first.scores is None or second.scores is None:
-        raise InputError("test–retest correlation needs numeric ratings in both runs")
-    categories = np.union1d(first.scores, second.scores)
-    blocks = []
-    for run in (first, second):
-        codes = run.codes[np.ix_([run.items.index(i) for i in items], [run.raters.index(r) for r in raters])]
-        recoded = np.searchsorted(categories, np.asarray(run.scores))[codes]
-        blocks.append(np.where(codes == GAP, GAP, recoded))
-    once = (blocks[0] == GAP) | (blocks[1] == GAP)
-    codes = np.hstack([np.where(once, GAP, block) for block in blocks])
-    labels = tuple((run, rater) for run in ("first", "second") for rater in raters)
-    ratings = Ratings(codes, tuple(categories.tolist()), categories, True, tuple(items), labels)
-    return ratings.rated_by(2)
+def _mean_gamma(common: CommonItems) -> Replicates:
+    c, d, _, _, c_i, d_i, _, _ = pairs.concordance(common)
+    pair = common.pair_of_cell
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = ((c - d)[pair] - c_i + d_i) / ((c + d)[pair] - c_i - d_i)
+        return pairs.weighted_mean(common, (c - d) / (c + d), left)

@@ -1,13 +1,18 @@
-"""Words for numbers: the three scales of interpretation that papers quote.
+"""Words for numbers: the three scales of interpretation that papers quote, and when a word holds.
 
-None of them was derived from anything; they are conventions, and a report has to say which one it uses.
+None of the scales was derived from anything; they are conventions, and a report has to say which one it uses. A word is
+never read from an estimate alone: it is the highest one that holds with a probability of 95 % (Gwet's benchmarking).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-__all__ = ["SCALES", "krippendorff", "landis_koch", "rosenthal", "stars"]
+from ordbridge.reliability.records import Coefficient
+
+__all__ = ["CANNOT_BE_SAID", "SCALES", "benchmark", "krippendorff", "landis_koch", "rosenthal", "stars"]
+
+CANNOT_BE_SAID = "cannot be said"
 
 SCALES = {
     "krippendorff": "Krippendorff (1980), agreement: < 0.67 discard, 0.67–0.8 tentative, 0.8–1 good",
@@ -16,6 +21,45 @@ SCALES = {
     "rosenthal": "Rosenthal (1996), size of a correlation: ≤ 0.1 negligible, 0.1–0.3 small, 0.3–0.5 medium, "
     "0.5–0.7 large, 0.7–1 very large",
 }
+
+
+def benchmark(coefficient: Coefficient, scale: str) -> str:
+    """Return the highest label of a scale that holds with a probability of 95 %.
+
+    Agreement may be read as ``"discard"`` or ``"poor"`` only when it is surely that low, and a correlation only with a
+    sign that is sure; where the data leave it open, the answer is "cannot be said".
+
+    Parameters
+    ----------
+    coefficient
+        A coefficient with its one-sided bounds.
+    scale
+        ``"krippendorff"``, ``"landis_koch"`` or ``"rosenthal"``.
+
+    References
+    ----------
+    Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed., chapter 6.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from ordbridge.reliability import fleiss_kappa
+    >>> kappa = replace(fleiss_kappa([[1, 1], [2, 2], [1, 2]]), surely_above=0.55, surely_below=0.7)
+    >>> benchmark(kappa, "landis_koch"), benchmark(kappa, "krippendorff")
+    ('moderate', 'cannot be said')
+    """
+    low, high = coefficient.surely_above, coefficient.surely_below
+    if low is None or high is None:
+        return CANNOT_BE_SAID
+    if scale == "krippendorff":
+        return krippendorff(low) if low >= 0.67 or high < 0.67 else CANNOT_BE_SAID
+    if scale == "landis_koch":
+        return landis_koch(low) if low >= 0 or high < 0 else CANNOT_BE_SAID
+    if low > 0:
+        return rosenthal(low)
+    if high < 0:
+        return f"negative, {rosenthal(high)}"
+    return rosenthal(max(-low, high)) if max(-low, high) <= 0.1 else CANNOT_BE_SAID
 
 
 def krippendorff(value: float) -> str:

@@ -1,72 +1,70 @@
-"""One row a pair of raters, one row a rater, one row a rater and category: where single raters stand apart."""
+"""One row per pair of raters, one row per rater, one row per rater and category."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations, compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ordbridge.reliability.agreement import kappa_of_pair
-from ordbridge.reliability.bootstrap import pairs_of_raters
-from ordbridge.reliability.correlation import gamma_of_pair
-from ordbridge.reliability.ratings import GAP, Ratings
+from ordbridge.reliability import pairs
+from ordbridge.reliability.flags import standing
+from ordbridge.reliability.pairs import CommonItems, common_items
+from ordbridge.reliability.ratings import Ratings
 
 __all__ = ["MANY_CATEGORIES", "describe_pairs", "describe_raters", "use_of_categories"]
 
-LOW_CORRELATION = 0.3  # no more than "small" by Rosenthal
-FAR_BELOW_OTHERS = 0.2
 MANY_CATEGORIES = 20
 
 
-def describe_pairs(ratings: Ratings, level: str) -> list[dict[str, Any]]:
-    """Return one row a pair of raters: κ and γ side by side, with the number of common items."""
-    shared = {(a, b): common for a, b, common in pairs_of_raters(ratings.codes)}
+def describe_pairs(ratings: Ratings, level: str) -> pa.Table:
+    """Return one row per pair of raters with common items: how many, κ and γ side by side."""
+    common = common_items(ratings, least=1)
+    kappa, gamma = _kappa_and_gamma(common, ratings, level)
+    names = np.array([str(rater) for rater in ratings.raters], dtype=object)
+    missing = [
+        " and no ".join(name for name, lost in (("κ", k), ("γ", g)) if lost)
+        for k, g in zip(np.isnan(kappa), np.isnan(gamma) & (level != "nominal"), strict=True)
+    ]
+    return pa.table(
+        {
+            "rater_a": pa.array(names[common.a], pa.string()),
+            "rater_b": pa.array(names[common.b], pa.string()),
+            "n_common": pa.array(common.size, pa.int64()),
+            "kappa": pa.array(kappa, pa.float64(), from_pandas=True),
+            "gamma": pa.array(gamma, pa.float64(), from_pandas=True),
+            "note": pa.array([f"no {what}: too little variation" if what else "" for what in missing], pa.string()),
+        }
+    )
+
+
+def _kappa_and_gamma(common: CommonItems, ratings: Ratings, level: str) -> tuple[np.ndarray, np.ndarray]:
+    kappa = pairs.kappa(common, None)[0]
+    return kappa, np.full(len(kappa), np.nan) if level == "nominal" else pairs.gamma(common)
+
+
+def describe_raters(ratings: Ratings, level: str) -> list[dict[str, Any]]:
+    """Return one row per rater: severity, consistency, mean κ and γ with the others, and whether he stands apart."""
+    found = standing(ratings, level)
+    common = common_items(ratings, least=1)
+    mean_kappa, mean_gamma = (_mean_by_rater(common, values) for values in _kappa_and_gamma(common, ratings, level))
+    total = np.bincount(ratings.column, weights=ratings.points[ratings.code], minlength=len(ratings.raters))
     rows = []
-    for a, b in combinations(range(len(ratings.raters)), 2):
-        names = {"rater_a": str(ratings.raters[a]), "rater_b": str(ratings.raters[b])}
-        if (a, b) in shared:
-            common = shared[a, b]
-            row = _kappa_and_gamma(ratings.codes[common, a], ratings.codes[common, b], len(ratings.categories), level)
-        else:
-            row = {"n_common": 0, "kappa": None, "gamma": None, "note": "no common items"}
-        rows.append(names | row)
-    return rows
-
-
-def _kappa_and_gamma(a: np.ndarray, b: np.ndarray, n_categories: int, level: str) -> dict[str, Any]:
-    once = np.ones((1, len(a)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        kappa = _defined(kappa_of_pair(a, b, once, np.eye(n_categories)))
-        gamma = None if level == "nominal" else _defined(gamma_of_pair(a, b, once))
-    undefined = (["κ"] if kappa is None else []) + (["γ"] if gamma is None and level != "nominal" else [])
-    note = f"no {' and no '.join(undefined)}: too little variation" if undefined else ""
-    return {"n_common": len(a), "kappa": kappa, "gamma": gamma, "note": note}
-
-
-def _defined(values: np.ndarray) -> float | None:
-    return float(values[0]) if np.isfinite(values[0]) else None
-
-
-def describe_raters(ratings: Ratings, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row a rater: mean κ and γ with the others, flagged when the rater stands apart."""
-    rows: list[dict[str, Any]] = []
-    measure = "gamma" if any(pair["gamma"] is not None for pair in pairs) else "kappa"
-    for column, label in enumerate(ratings.raters):
-        name = str(label)
-        involved = [name in (pair["rater_a"], pair["rater_b"]) for pair in pairs]
-        own = list(compress(pairs, involved))
-        others = _mean(pair[measure] for pair, mine in zip(pairs, involved, strict=True) if not mine)
-        reason = _stands_apart(_mean(pair[measure] for pair in own), others, measure)
-        given = ratings.codes[:, column] != GAP
+    for j, name in enumerate(ratings.raters):
+        n = int(ratings.per_rater[j])
+        reason = found.reason(j, n)
         rows.append(
             {
-                "rater": name,
-                "n_items": int(given.sum()),
-                "mean": None if ratings.scores is None else float(ratings.scores[ratings.codes[given, column]].mean()),
-                "mean_kappa": _mean(pair["kappa"] for pair in own),
-                "mean_gamma": _mean(pair["gamma"] for pair in own),
+                "rater": str(name),
+                "n_items": n,
+                "mean": None if ratings.scores is None else float(total[j] / n),
+                "severity": _number(found.severity[j]),
+                "consistency": _number(found.consistency[j]),
+                "mean_kappa": _number(mean_kappa[j]),
+                "mean_gamma": _number(mean_gamma[j]),
+                "severity_p": _number(found.severity_p[j]),
+                "consistency_p": _number(found.consistency_p[j]),
                 "flagged": bool(reason),
                 "reason": reason,
             }
@@ -74,34 +72,31 @@ def describe_raters(ratings: Ratings, pairs: list[dict[str, Any]]) -> list[dict[
     return rows
 
 
-def _stands_apart(own: float | None, others: float | None, measure: str) -> str:
-    symbol = "γ" if measure == "gamma" else "κ"
-    if own is None:
-        return ""
-    if own <= LOW_CORRELATION:
-        return f"mean {symbol} with the others is {own:.2f}, no more than {LOW_CORRELATION}"
-    if others is not None and own < others - FAR_BELOW_OTHERS:
-        return f"mean {symbol} with the others is {own:.2f}, while it is {others:.2f} among the others"
-    return ""
+def _mean_by_rater(common: CommonItems, of_pair: np.ndarray) -> np.ndarray:
+    """Return each rater's mean over the pairs that he is in, weighted by common items."""
+    has = np.isfinite(of_pair)
+    raters = np.concatenate([common.a[has], common.b[has]])
+    weight = np.tile(common.size[has], 2).astype(float)
+    total = np.bincount(raters, weights=weight * np.tile(of_pair[has], 2), minlength=common.n_raters)
+    with np.errstate(invalid="ignore"):
+        return total / np.bincount(raters, weights=weight, minlength=common.n_raters)
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if defined else None
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def use_of_categories(ratings: Ratings) -> list[dict[str, Any]]:
-    """Return one row a rater and category: how often it was used. Many values are put into ten equal steps."""
-    codes, labels = ratings.codes, [str(category) for category in ratings.categories]
+    """Return one row per rater and category: how often it was used. Many values are put into ten equal steps."""
+    codes, labels = ratings.code, [str(category) for category in ratings.categories]
     if len(labels) > MANY_CATEGORIES and ratings.scores is not None:
         edges = np.linspace(ratings.scores[0], ratings.scores[-1], 11)
-        step = np.clip(np.searchsorted(edges, ratings.scores, side="right") - 1, 0, 9)
-        codes = np.where(codes == GAP, GAP, step[codes])
+        codes = np.clip(np.searchsorted(edges, ratings.scores, side="right") - 1, 0, 9)[codes]
         labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
-    rows = []
-    for column, name in enumerate(ratings.raters):
-        counts = np.bincount(codes[codes[:, column] != GAP, column], minlength=len(labels))
-        for label, count in zip(labels, counts, strict=True):
-            share = float(count / counts.sum())
-            rows.append({"rater": str(name), "category": label, "count": int(count), "share": share})
-    return rows
+    q = len(labels)
+    counts = np.bincount(ratings.column * q + codes, minlength=len(ratings.raters) * q).reshape(-1, q)
+    return [
+        {"rater": str(name), "category": label, "count": int(count), "share": float(count / line.sum())}
+        for name, line in zip(ratings.raters, counts, strict=True)
+        for label, count in zip(labels, line, strict=True)
+    ]

@@ -1,18 +1,20 @@
-"""From a long table or a matrix to one items × raters table of category codes with gaps."""
+"""From a long table or a matrix to ratings: which rater gave which item which category, once."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ordbridge import tables
-from ordbridge.errors import InputError
+from ordbridge.errors import InputError, StatisticalWarning
 
-__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "require"]
+__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_ratings", "require"]
 
 GAP = -1
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -20,12 +22,13 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 @dataclass(frozen=True)
 class Ratings:
-    """Who gave which item which category.
+    """Who gave which item which category: one entry per rating, so that a crowd with many gaps needs little memory.
 
     Attributes
     ----------
-    codes
-        Items × raters; the position of the rating in ``categories``, or ``GAP`` where there is none.
+    row, column, code
+        Of each rating: the position of its item in ``items``, of its rater in ``raters``, and of its category in
+        ``categories``. No rater rates an item twice.
     categories
         Labels of the categories, lowest first.
     scores
@@ -33,51 +36,107 @@ class Ratings:
     ordered
         Whether the categories have an order: numbers, ordered categories, or words with a given ``scale``.
     items, raters
-        Labels of the rows and columns of ``codes``.
+        Labels of items and raters. An item is a text: where there are systems, one output of one system.
+    text
+        What an item is, in words.
     """
 
-    codes: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    code: np.ndarray
     categories: tuple[Any, ...]
     scores: np.ndarray | None
     ordered: bool
     items: tuple[Any, ...]
     raters: tuple[Any, ...]
+    text: str = "item"
+
+    @classmethod
+    def from_codes(cls, codes: np.ndarray, **labels: Any) -> Ratings:
+        """Return the ratings of an items × raters table of codes with ``GAP`` in the gaps."""
+        row, column = np.nonzero(codes != GAP)
+        return cls(row, column, codes[row, column], **labels)
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Items × raters: the position of the rating in ``categories``, or ``GAP`` where there is none."""
+        grid = np.full((len(self.items), len(self.raters)), GAP, dtype=np.int32)
+        grid[self.row, self.column] = self.code
+        return grid
+
+    @cached_property
+    def per_item(self) -> np.ndarray:
+        """Number of ratings of each item."""
+        return np.bincount(self.row, minlength=len(self.items))
+
+    @cached_property
+    def per_rater(self) -> np.ndarray:
+        """Number of ratings of each rater."""
+        return np.bincount(self.column, minlength=len(self.raters))
+
+    @cached_property
+    def n_sharing(self) -> int:
+        """Number of pairs of raters who rated a common item."""
+        from scipy.sparse import coo_array, triu
+
+        if self.crossed:
+            return len(self.raters) * (len(self.raters) - 1) // 2
+        shape = (len(self.items), len(self.raters))
+        rated = coo_array((np.ones(len(self.row), dtype=np.int32), (self.row, self.column)), shape=shape).tocsr()
+        return int(triu(rated.T @ rated, k=1).count_nonzero())
+
+    @property
+    def texts(self) -> str:
+        """What items are, in the plural."""
+        return "items" if self.text == "item" else self.text.replace("text", "texts", 1)
 
     @property
     def n_missing(self) -> int:
         """Number of empty cells."""
-        return int((self.codes == GAP).sum())
+        return len(self.items) * len(self.raters) - len(self.code)
 
     @property
-    def centred(self) -> np.ndarray:
-        """The categories' numeric values around their mean, so that sums of squares lose no digits."""
-        scores = np.asarray(self.scores, dtype=float)
-        return scores - scores.mean()
+    def crossed(self) -> bool:
+        """Whether every rater rated every item."""
+        return self.n_missing == 0
+
+    @property
+    def points(self) -> np.ndarray:
+        """The categories' numeric values, or their positions when they are words."""
+        return np.arange(len(self.categories), dtype=float) if self.scores is None else self.scores
 
     @property
     def values(self) -> np.ndarray:
         """Items × raters of numeric ratings (positions of the categories when they are words), NaN in the gaps."""
-        scores = np.arange(len(self.categories), dtype=float) if self.scores is None else self.scores
-        return np.where(self.codes == GAP, np.nan, scores[self.codes])
+        return np.where(self.codes == GAP, np.nan, self.points[self.codes])
+
+    def only(self, keep: np.ndarray) -> Ratings:
+        """Return some of the ratings, with the same items and raters, of whom some may now have none."""
+        return replace(self, row=self.row[keep], column=self.column[keep], code=self.code[keep])
 
     def of_raters(self, raters: Sequence[Any]) -> Ratings:
         """Return the ratings of some raters, without the items that none of them saw."""
-        columns = [self.raters.index(rater) for rater in raters]
-        return replace(self, codes=self.codes[:, columns], raters=tuple(raters))._rows(
-            (self.codes[:, columns] != GAP).any(1)
-        )
+        place = {label: position for position, label in enumerate(self.raters)}
+        new = np.full(len(self.raters), -1)
+        new[[place[rater] for rater in raters]] = np.arange(len(raters))
+        kept = self.only(new[self.column] >= 0)
+        kept = replace(kept, column=new[kept.column], raters=tuple(raters))
+        return kept._rows(kept.per_item > 0)
 
     def rated_by(self, at_least: int) -> Ratings:
         """Return the items with at least so many ratings."""
-        return self._rows((self.codes != GAP).sum(axis=1) >= at_least)
+        return self._rows(self.per_item >= at_least)
 
     def complete(self) -> Ratings:
         """Return the items that every rater rated."""
         return self.rated_by(len(self.raters))
 
     def _rows(self, keep: np.ndarray) -> Ratings:
+        if keep.all():
+            return self
         items = tuple(item for item, kept in zip(self.items, keep, strict=True) if kept)
-        return replace(self, codes=self.codes[keep], items=items)
+        kept = self.only(keep[self.row])
+        return replace(kept, row=(np.cumsum(keep) - 1)[kept.row], items=items)
 
 
 def prepare(
@@ -86,19 +145,26 @@ def prepare(
     rater: str = "participant",
     rating: str = "rating",
     scale: Sequence[Any] | None = None,
+    *,
+    system: str | None = "system",
 ) -> Ratings:
     """Return ``data`` as :class:`Ratings`.
+
+    Where a rater rated a text more than once, the first rating counts and a warning says so; the others are for
+    :func:`ordbridge.reliability.stability`.
 
     Parameters
     ----------
     data
-        A long table (anything :func:`ordbridge.tables.to_arrow` takes: one row a rating), an items × raters matrix
+        A long table (anything :func:`ordbridge.tables.to_arrow` takes: one row per rating), an items × raters matrix
         (array or nested lists, gaps as ``None`` or NaN), or :class:`Ratings`, which are returned as they are.
     item, rater, rating
         Columns of the long table.
     scale
         ``(lowest, highest)`` of a numeric scale, or all its categories in order. Ratings outside of it are refused;
         categories that nobody used count where a coefficient depends on how many there are.
+    system
+        Column of the system. Where the table has it, the rated text is item × system.
 
     Examples
     --------
@@ -108,6 +174,32 @@ def prepare(
     """
     if isinstance(data, Ratings):
         return data
+    ratings = read_ratings(data, item, rater, rating, scale, system=system)
+    _, first = np.unique(ratings.row * len(ratings.raters) + ratings.column, return_index=True)
+    repeats = len(ratings.row) - len(first)
+    if repeats:
+        _refuse_forgotten_criterion(data, ratings)
+        warnings.warn(
+            f"{repeats} of {len(ratings.row)} ratings are repeats by the same rater of the same {ratings.text}: the "
+            "first of each counts between raters, the others tell how stable a rater is",
+            StatisticalWarning,
+            stacklevel=2,
+        )
+    return ratings.only(first)
+
+
+def read_ratings(
+    data: Any,
+    item: str,
+    rater: str,
+    rating: str,
+    scale: Sequence[Any] | None,
+    *,
+    system: str | None = "system",
+) -> Ratings:
+    """Do what :func:`prepare` does, but keep repeated ratings, in the order of the rows."""
+    text = "item"
+    items: tuple[Any, ...]
     if isinstance(data, (np.ndarray, list, tuple)):
         matrix = _matrix(data)
         items = tuple(range(1, matrix.shape[0] + 1))
@@ -117,19 +209,40 @@ def prepare(
     else:
         table = tables.to_arrow(data)
         items, rows = _labels(tables.column(table, item, role="item"), item)
+        if _has_systems(table, system, item):
+            systems, system_of_row = _labels(table[system], str(system))
+            texts, rows = np.unique(rows * len(systems) + system_of_row, return_inverse=True)
+            if len(texts) > len(items):
+                text = f"text ({item} × {system})"
+                pairs = [divmod(both, len(systems)) for both in texts.tolist()]
+                items = tuple((items[of_item], systems[of_system]) for of_item, of_system in pairs)
         raters, columns = _labels(tables.column(table, rater, role="rater"), rater)
         labels = tables.column(table, rating, role="rating")
     categories, scores, ordered, codes = _categories(labels, scale, items, raters, rows, columns)
     given = codes != GAP
-    rows, columns, codes = rows[given], columns[given], codes[given]
-    if not len(codes):
+    if not given.any():
         raise InputError("there are no ratings: every cell is empty")
-    _refuse_repeats(rows, columns, items, raters)
-    grid = np.full((len(items), len(raters)), GAP, dtype=np.int64)
-    grid[rows, columns] = codes
-    ratings = Ratings(grid, categories, scores, ordered, items, raters)
-    present = tuple(r for r, used in zip(raters, (grid != GAP).any(axis=0), strict=True) if used)
-    return ratings.of_raters(present)
+    found = Ratings(rows[given], columns[given], codes[given], categories, scores, ordered, items, raters, text)
+    return found.of_raters([r for r, number in zip(raters, found.per_rater, strict=True) if number])
+
+
+def _has_systems(table: pa.Table, system: str | None, item: str) -> bool:
+    return system is not None and system != item and system in table.column_names and table[system].null_count == 0
+
+
+def _refuse_forgotten_criterion(data: Any, ratings: Ratings) -> None:
+    """Refuse repeats that are ratings on several criteria, which are not repeats."""
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return
+    table = tables.to_arrow(data)
+    if "criterion" in table.column_names and len(table["criterion"].unique()) > 1:
+        cell = ratings.row * len(ratings.raters) + ratings.column
+        again = int(np.argmax(np.bincount(cell)[cell] > 1))
+        raise InputError(
+            f"rater {ratings.raters[ratings.column[again]]!r} has several ratings of {ratings.text} "
+            f"{ratings.items[ratings.row[again]]!r}, and there is a column 'criterion': name the criterion column "
+            "(criterion=, --criterion), or keep the rows of one criterion"
+        )
 
 
 def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool = True, raters: int = 2) -> None:
@@ -140,10 +253,10 @@ def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool
         raise InputError(f"{what} needs at least two raters; there is one ({ratings.raters[0]!r})")
     if len(ratings.items) < 2:
         raise InputError(f"{what} needs at least two items; there is {len(ratings.items)}")
-    used = np.unique(ratings.codes[ratings.codes != GAP])
+    used = np.unique(ratings.code)
     if varied and len(used) == 1:
         raise InputError(
-            f"all {(ratings.codes != GAP).sum()} ratings are {ratings.categories[used[0]]!r}: "
+            f"all {len(ratings.code)} ratings are {ratings.categories[used[0]]!r}: "
             f"without any variation {what} is not defined"
         )
     if level == "ordinal" and not ratings.ordered:
@@ -169,7 +282,7 @@ def _matrix(data: Any) -> np.ndarray:
     except ValueError:
         matrix = np.empty(0, dtype=object)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InputError("a matrix of ratings needs one row an item and one column a rater, all rows of one length")
+        raise InputError("a matrix of ratings needs one row per item and one column per rater, all rows of one length")
     return matrix
 
 
@@ -256,13 +369,3 @@ def _whole_scale(used: list[Any], scale: Sequence[Any], numeric: bool) -> list[A
     if all(isinstance(value, int) for value in used) and low == int(low) and high == int(high):
         return list(range(int(low), int(high) + 1))
     return sorted({low, high, *(value for value in used if low <= value <= high)})
-
-
-def _refuse_repeats(rows: np.ndarray, columns: np.ndarray, items: tuple[Any, ...], raters: tuple[Any, ...]) -> None:
-    cells, counts = np.unique(rows * len(raters) + columns, return_counts=True)
-    if counts.max() > 1:
-        cell, times = int(cells[counts.argmax()]), int(counts.max())
-        raise InputError(
-            f"rater {raters[cell % len(raters)]!r} has {times} ratings of item {items[cell // len(raters)]!r}: "
-            "choose an item column that tells texts apart, name the criterion column, or keep one rating each"
-        )

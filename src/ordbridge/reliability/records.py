@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from ordbridge.deprecated import warn_renamed
 
 __all__ = ["Coefficient"]
 
@@ -13,37 +16,50 @@ class Coefficient:
 
     Attributes
     ----------
-    value
+    estimate
         The coefficient.
-    low, high
-        Percentile interval from resampling items; ``None`` where too few resamples had a value (see ``note``).
+    conf_low, conf_high
+        Ends of its interval; ``None`` where there is none (see ``note``).
     name, definition
         What it is called, and exactly which variant was computed.
     n_items, n_raters, n_pairs
         Items that entered, raters, and pairs of raters: those averaged over, or those that share items.
     n_missing
         Empty cells of the items × raters table.
-    confidence, draws, degenerate
-        Level of the interval, number of resamples, and how many of them had no value (they are left out).
+    conf_level
+        Confidence level of the interval.
+    raters
+        ``"random"`` when the interval is about raters like these, ``"fixed"`` when it is about these raters only.
+    surely_above, surely_below
+        One-sided bounds, each right with a probability of 95 %: labels are read from them.
     statistic, df, p_value
         Test against "no association", for the coefficients that come with one.
     note
         What to know about this value; empty when there is nothing.
     """
 
-    value: float
-    low: float | None
-    high: float | None
+    estimate: float
+    conf_low: float | None
+    conf_high: float | None
     name: str
     definition: str
     n_items: int
     n_raters: int
     n_pairs: int
     n_missing: int
-    confidence: float = 0.95
-    draws: int = 0
-    degenerate: int = 0
+    conf_level: float | None = 0.95
+    raters: str = "fixed"
+    surely_above: float | None = None
+    surely_below: float | None = None
     statistic: float | None = None
     df: float | None = None
     p_value: float | None = None
     note: str = ""
+
+    def __getattr__(self, name: str) -> Any:
+        """Find old names of the attributes, for one release."""
+        new = {"value": "estimate", "low": "conf_low", "high": "conf_high", "confidence": "conf_level"}.get(name)
+        if new is None:
+            raise AttributeError(f"a Coefficient has no attribute {name!r}")
+        warn_renamed(f"Coefficient.{name}", f"Coefficient.{new}")
+        return getattr(self, new)

@@ -76,7 +76,7 @@ def power(
     from ordbridge.power import Grid, run
 
     if isinstance(scales, str) or not scales or len(set(scales)) < len(scales):
-        raise InputError(f"scales={scales!r} is no list of different scales such as ['ordinal:5', 'vas']")
+        raise InputError(f"scales={scales!r} is not a list of different scales such as ['ordinal:5', 'vas']")
     truths = {scale: on_scale(truth, scale) for scale in scales}
     tables = []
     for scale, cut in truths.items():

@@ -2,7 +2,7 @@
 
 from ordbridge.simulate.draw import Simulator, ratings
 from ordbridge.simulate.rating_scale import Implied, implied
-from ordbridge.simulate.thresholds import ThresholdDistribution
+from ordbridge.simulate.threshold_distribution import ThresholdDistribution
 from ordbridge.simulate.truth import Truth
 
 __all__ = ["Implied", "Simulator", "ThresholdDistribution", "Truth", "implied", "ratings"]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.checks import choice
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
-from ordbridge.links import LINKS
+from ordbridge.models.residuals import LINKS
 from ordbridge.simulate.truth import Truth
 
 __all__ = ["Seed", "Simulator", "ratings", "stream", "vas_line"]
@@ -68,8 +69,7 @@ class Simulator:
     """
 
     def __init__(self, design: Any, truth: Truth, variant: str = "corrected") -> None:
-        if variant not in VARIANTS:
-            raise InputError(f"variant={variant!r} is unknown; choose one of: {', '.join(VARIANTS)}")
+        choice("variant", variant, VARIANTS)
         table = from_ratings(design)
         self.truth = truth
         self.columns = {name: table[name] for name in ("participant", "item", "system")}
@@ -88,6 +88,7 @@ class Simulator:
         self._participant_cell = participant * truth.systems + system
         self._item_cell = item * truth.systems + system
         self._fixed = (truth.mean + np.r_[0.0, truth.effects])[system]
+        self._residual_scale = truth.spread[system] if truth.residual_spread else None
         self._participant_root = truth.coding() @ truth.factor("participant")
         self._item_root = truth.coding() @ truth.factor("item")
 
@@ -107,7 +108,7 @@ class Simulator:
         tuple of numpy.ndarray
             Ratings (1 … k, or 0 … 100, or the interval rating itself) and latent qualities.
         """
-        # Effects, deviations and coding do not change what is drawn, so truths are compared on the same luck.
+        # Effects, deviations and coding do not change what is drawn, so truths are compared on the same random draws.
         random = stream(seed)
         cuts = self._thresholds(random) if thresholds is None else self._given(thresholds)
         item = random.standard_normal((self._items, self.truth.systems))
@@ -129,6 +130,8 @@ class Simulator:
         """
         latent = self._fixed + participant.ravel()[self._participant_cell]
         latent += item.ravel()[self._item_cell]
+        if self._residual_scale is not None:
+            residual = self._residual_scale * residual
         latent += residual if self.truth.scale != "interval" else self.truth.residual_sd * residual
         return latent
 

@@ -22,9 +22,12 @@ NUDGE = 1e-4
 
 def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
     """Return the estimates of ``fit`` as a truth; see :meth:`ordbridge.simulate.Truth.from_fit`."""
+    _refuse(fit)
     fixed = {row["term"]: row["estimate"] for row in fit.tidy().to_pylist() if row["effect"] == "fixed"}
     intercept = fixed.pop("(Intercept)", 0.0)
     recode = _recoding(fit, list(fixed))
+    log_spread = recode @ [0.0, *_log_spread(fit, list(fixed))]
+    unit = np.exp(log_spread[0])  # the first system's residual, which a truth measures everything by
     intercept, *effects = recode @ [intercept, *fixed.values()]
     groups = {row["group"] for row in fit.varcorr().to_pylist()} - {"Residual"}
     if extra := sorted(groups - {participant, item}):
@@ -34,13 +37,34 @@ def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
         )
     deviations: dict[str, Any] = {}
     for role, group in (("participant", participant), ("item", item)):
-        covariance = recode @ _covariance(fit, group, list(fixed)) @ recode.T
+        covariance = recode @ _covariance(fit, group, list(fixed)) @ recode.T / unit**2
         deviations[f"{role}_sd"], deviations[f"{role}_corr"] = _split(covariance, group)
     if fit.problem.ordinal:
-        cutpoints = fit.estimates.cutpoints - intercept
-        return Truth(effects=tuple(effects), thresholds=tuple(cutpoints), link=str(fit.problem.link), **deviations)
+        return Truth(
+            effects=tuple(np.array(effects) / unit),
+            thresholds=tuple((fit.estimates.cutpoints - intercept) / unit),
+            link=str(fit.problem.link),
+            residual_spread=tuple(np.exp(log_spread[1:])),
+            **deviations,
+        )
     (residual,) = (row["sd"] for row in fit.varcorr().to_pylist() if row["group"] == "Residual")
     return Truth(effects=tuple(effects), scale="interval", mean=intercept, residual_sd=residual, **deviations)
+
+
+def _refuse(fit: Fit) -> None:
+    """Refuse what a truth cannot say."""
+    if fit.problem.nominal:
+        raise InputError("a truth has the same thresholds for every system; fit the model without nominal effects")
+    if fit.problem.offset is not None:
+        raise InputError("a truth has no offset; fit the model without it")
+
+
+def _log_spread(fit: Fit, terms: list[str]) -> list[float]:
+    """Return the scale effect of each coefficient of the system, 0 where the model has none."""
+    found = {row["term"]: row["estimate"] for row in fit.tidy().to_pylist() if row["effect"] == "scale"}
+    if extra := [term for term in found if term not in terms]:
+        raise InputError(f"the scale effect {extra[0]!r} is not one of the system; fit the model without it")
+    return [found.get(term, 0.0) for term in terms]
 
 
 def _recoding(fit: Fit, terms: list[str]) -> np.ndarray:
@@ -59,7 +83,7 @@ def _recoding(fit: Fit, terms: list[str]) -> np.ndarray:
     labels = {"factor": column.levels[1:], "logical": ("TRUE",), "numeric": ("",)}[column.kind]
     if terms != [name + label for label in labels]:
         raise InputError(
-            f"the coefficients {', '.join(terms)} are no differences from a first system; "
+            f"the coefficients {', '.join(terms)} are not differences from a first system; "
             f"fit {predictors[0]} as a factor with treatment contrasts, or as a number with two values"
         )
     if column.kind != "numeric":

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
-from ordbridge.links import LINKS
+from ordbridge.models.residuals import LINKS
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["Implied", "implied", "latent_cdf"]
+__all__ = ["Implied", "implied", "latent_cdf", "rating_moments", "superiority"]
 
 NODES = 41
 """Gauss–Hermite nodes for what two ratings share."""
@@ -62,11 +62,11 @@ def implied(truth: Truth, design: Any = None) -> Implied:
     Notes
     -----
     A rating is a step (ordinal) or broken (vas) function of latent quality, so its mean and mean square given the
-    linear predictor η have the form ``top − Σ w F(z − η)`` with F the distribution function of the residual: for
-    ordinal ratings the z are the thresholds. Normal random effects are integrated out, for the probit link in closed
-    form. Two ratings that share a rater, an item or both have the covariance of their conditional means given what they
-    share; it comes from the Hermite coefficients of these means (Mehler 1866), and all standard deviations follow from
-    such covariances.
+    linear predictor η have the form ``top − Σ w F((z − η)/σ)`` with F the distribution function of the residual and σ
+    the system's residual spread: for ordinal ratings the z are the thresholds. Normal random effects are integrated
+    out, for the probit link in closed form. Two ratings that share a rater, an item or both have the covariance of
+    their conditional means given what they share; it comes from the Hermite coefficients of these means (Mehler 1866),
+    and all standard deviations follow from such covariances.
 
     References
     ----------
@@ -80,20 +80,8 @@ def implied(truth: Truth, design: Any = None) -> Implied:
     array([-0.08])
     """
     labels = _labels(truth, design)
-    scale = _Interval(truth) if truth.scale == "interval" else _Cut.of(truth)
-    raters, items = truth.covariance("participant"), truth.covariance("item")
-    spread = np.sqrt(np.diag(raters + items))
-    eta = truth.mean + np.r_[0.0, truth.effects]
-    means = scale.mean(eta, spread)  # study × system
-    variances = scale.mean_square(eta, spread) - means**2
-    shared = {
-        "participant": _shared_covariance(scale, eta, raters, items),
-        "item": _shared_covariance(scale, eta, items, raters),
-        "both": _shared_covariance(scale, eta, raters + items, 0 * items),
-    }
-    shared["rating"] = np.stack([np.diag(row) for row in variances])
-    within = {name: np.einsum("m,mst->st", scale.weights, cov) for name, cov in shared.items()}
-    mean = scale.weights @ means
+    scale, eta, spread = _scale_of(truth)
+    mean, within = rating_moments(truth)
     return Implied(
         probabilities=_probabilities(truth, scale, eta, spread, labels),
         systems=pa.table({"system": labels, "mean": mean, "sd": np.sqrt(np.diag(within["rating"]))}),
@@ -101,12 +89,71 @@ def implied(truth: Truth, design: Any = None) -> Implied:
     )
 
 
+def rating_moments(truth: Truth) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the mean rating of each system, and covariances (system × system) of two ratings by what they share.
+
+    ``participant``, ``item`` and ``both`` are those of two ratings with the same rater, the same item, or both;
+    ``rating`` is the variance of a single rating, on the diagonal.
+
+    Examples
+    --------
+    >>> mean, shared = rating_moments(Truth(effects=0.0, thresholds=0.0))
+    >>> mean.tolist(), shared["rating"].diagonal().tolist()
+    ([1.5, 1.5], [0.25, 0.25])
+    """
+    scale, eta, spread = _scale_of(truth)
+    raters, items = truth.covariance("participant"), truth.covariance("item")
+    means = scale.mean(eta, spread)  # study × system
+    variances = scale.mean_square(eta, spread) - means**2
+    shared = {
+        "participant": _shared_covariance(scale, eta, raters, items),
+        "item": _shared_covariance(scale, eta, items, raters),
+        "both": _shared_covariance(scale, eta, raters + items, 0 * items),
+        "rating": np.stack([np.diag(row) for row in variances]),
+    }
+    within = {name: np.einsum("m,mst->st", scale.weights, cov) for name, cov in shared.items()}
+    return scale.weights @ means, within
+
+
+def _scale_of(truth: Truth) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the scale with its mean ratings, the location of each system, and its spread over raters and items."""
+    spread = np.sqrt(np.diag(truth.covariance("participant") + truth.covariance("item")))
+    scale = _Interval(truth) if truth.scale == "interval" else _Cut.of(truth)
+    return scale, truth.mean + np.r_[0.0, truth.effects], spread
+
+
+def superiority(truth: Truth) -> np.ndarray:
+    """Return, for each system after the first, how probably a text of it is rated above one of the first; ties split.
+
+    The two texts are different items, rated by different people. For ``vas`` marks within one of the equal parts of
+    the line count as ties.
+
+    References
+    ----------
+    Agresti, A. & Kateri, M. (2017). Ordinal probability effect measures for group comparisons in multinomial cumulative
+    link models. *Biometrics* 73, 214–219.
+
+    Examples
+    --------
+    >>> superiority(Truth(effects=(0.0, 1.0), thresholds=0.0)).round(3).tolist()
+    [0.5, 0.671]
+    """
+    scale, eta, spread = _scale_of(truth)
+    if truth.scale == "interval":
+        total = np.sqrt(spread**2 + (truth.residual_sd * truth.spread) ** 2)
+        return np.asarray(LINKS["probit"].cdf((eta[1:] - eta[0]) / np.hypot(total[1:], total[0])))
+    shares = scale.shares(eta, spread)
+    first = shares[:, 0]
+    below = np.cumsum(first, axis=1) - first / 2  # P(first < j) + ½ P(first = j)
+    return np.asarray(np.einsum("m,msj,mj->s", scale.weights, shares[:, 1:], below))
+
+
 def latent_cdf(truth: Truth, system: int) -> Callable[[np.ndarray], np.ndarray]:
     """Return the distribution function of latent quality under one system, over all raters and items."""
     spread = np.sqrt((truth.covariance("participant") + truth.covariance("item"))[system, system])
     mean = np.r_[0.0, truth.effects][system]
-    cdf = _mixed_cdf(truth.link)
-    return lambda x: cdf(x - mean, spread)
+    cdf, width = _mixed_cdf(truth.link), truth.spread[system]
+    return lambda x: cdf((x - mean) / width, spread / width)
 
 
 class _Interval:
@@ -115,7 +162,7 @@ class _Interval:
     weights = np.ones(1)
 
     def __init__(self, truth: Truth) -> None:
-        self.residual_sd = truth.residual_sd
+        self.residual_sd = truth.residual_sd * truth.spread
 
     def mean(self, eta: np.ndarray, spread: np.ndarray) -> np.ndarray:
         return np.broadcast_to(eta, np.broadcast_shapes(np.shape(eta), np.shape(spread)))[None]
@@ -129,6 +176,7 @@ class _Cut:
     """Mean and mean square of a rating ``top − Σ w [latent ≤ z]``, for several studies, each with its thresholds."""
 
     cdf: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    width: np.ndarray  # system: the spread of its residual
     thresholds: np.ndarray  # study × threshold
     weights: np.ndarray  # study
     z: np.ndarray  # study × point
@@ -145,9 +193,10 @@ class _Cut:
         if truth.scale == "ordinal":
             rating = np.arange(1, thresholds.shape[1] + 1)
             w, w_square = np.ones_like(thresholds), np.broadcast_to(2.0 * rating + 1, thresholds.shape)
-            return cls(_mixed_cdf(truth.link), thresholds, weights, thresholds, w, w_square, rating[-1] + 1.0)
+            own = (thresholds, weights, thresholds, w, w_square, rating[-1] + 1.0)
+            return cls(_mixed_cdf(truth.link), truth.spread, *own)
         z, w, mark = (np.array(parts) for parts in zip(*map(_line_points, thresholds), strict=True))
-        return cls(_mixed_cdf(truth.link), thresholds, weights, z, w, 2 * mark * w, 100.0)
+        return cls(_mixed_cdf(truth.link), truth.spread, thresholds, weights, z, w, 2 * mark * w, 100.0)
 
     def mean(self, eta: np.ndarray, spread: np.ndarray) -> np.ndarray:
         return self.top - self._sum(self.w, eta, spread)
@@ -155,13 +204,20 @@ class _Cut:
     def mean_square(self, eta: np.ndarray, spread: np.ndarray) -> np.ndarray:
         return self.top**2 - self._sum(self.w_square, eta, spread)
 
+    def shares(self, eta: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Return study × system × category: how probable each category is."""
+        below = self.cdf((self.thresholds[:, :, None] - eta) / self.width, spread / self.width)
+        below = np.moveaxis(below, 1, 2)
+        return np.diff(below, axis=2, prepend=0.0, append=1.0)
+
     def _sum(self, w: np.ndarray, eta: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        """Return Σ w P(latent ≤ z) for each study (first axis) and each η."""
+        """Return Σ w P(latent ≤ z) for each study (first axis) and each η, whose first axis are the systems."""
         eta, spread = np.broadcast_arrays(eta, spread)
+        width = self.width.reshape(-1, *[1] * (eta.ndim - 1))
         total = np.zeros((len(w), *eta.shape))
         for point in range(w.shape[1]):
             column = (slice(None), point, *[None] * eta.ndim)
-            total += w[column] * self.cdf(self.z[column] - eta, spread)
+            total += w[column] * self.cdf((self.z[column] - eta) / width, spread / width)
         return total
 
 
@@ -235,9 +291,7 @@ def _probabilities(truth: Truth, scale: Any, eta: np.ndarray, spread: np.ndarray
                 "probability": pa.array([], "float64"),
             }
         )
-    below = scale.cdf(scale.thresholds[:, :, None] - eta, spread)  # study × threshold × system
-    cumulative = np.einsum("m,mjs->sj", scale.weights, below)
-    probability = np.diff(cumulative, axis=1, prepend=0.0, append=1.0)
+    probability = np.einsum("m,msj->sj", scale.weights, scale.shares(eta, spread))
     ratings = np.arange(1, probability.shape[1] + 1)
     return pa.table(
         {

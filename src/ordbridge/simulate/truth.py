@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tomli_w
 
+from ordbridge.checks import choice, number, numbers
 from ordbridge.errors import InputError
-from ordbridge.links import LINKS
-from ordbridge.simulate.checks import ascending, correlation, deviations, number, numbers
-from ordbridge.simulate.thresholds import ThresholdDistribution
+from ordbridge.models.residuals import LINKS
+from ordbridge.simulate.parameters import ascending, correlation, deviations, spreads
+from ordbridge.simulate.threshold_distribution import ThresholdDistribution
+from ordbridge.writing import write_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -47,7 +50,7 @@ class Truth:
     Parameters
     ----------
     effects
-        One number a system after the first: how far its latent quality is above the first system's.
+        One number per system after the first: how far its latent quality is above the first system's.
     thresholds, threshold_distribution
         One of the two for ``ordinal`` and ``vas``: fixed thresholds, or a distribution drawn from once a study.
     participant_sd, item_sd
@@ -58,14 +61,17 @@ class Truth:
         correlation matrix of the intercept and the slopes.
     slope_coding
         What slopes are multiplied with. ``treatment``: 1 for their own system, 0 for others, so that only the first
-        system is free of them. ``centred``: ``1/k`` less, with ``k`` systems (for two systems −½ and +½), so that all
-        systems vary alike. Effects are always differences from the first system.
+        system is free of them. ``centred``: ``1/k`` less, with ``k`` systems. Two systems (−½ and +½) then vary alike;
+        more do where their slopes correlate ½ with each other. Effects are always differences from the first system.
     link
         Distribution of the residual, by R's name of the link.
     scale
         ``ordinal``, ``vas`` or ``interval``.
     mean, residual_sd
         For ``interval``: mean rating of the first system, standard deviation of the residual.
+    residual_spread
+        One number per system after the first: how many times as wide as the first system's its residual is, as the
+        scale effects of ``clm`` and ``clmm`` say it. Default: all alike.
 
     References
     ----------
@@ -92,18 +98,19 @@ class Truth:
     scale: str = "ordinal"
     mean: float = 0.0
     residual_sd: float = 1.0
+    residual_spread: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field, and turn lists into tuples."""
         object.__setattr__(self, "effects", numbers("effects", self.effects))
         for name, known in (("slope_coding", CODINGS), ("link", tuple(LINKS)), ("scale", SCALES)):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name}={getattr(self, name)!r} is unknown; choose one of: {', '.join(known)}")
+            choice(name, getattr(self, name), known)
         for group in ("participant", "item"):
             for name, checked in ((f"{group}_sd", deviations), (f"{group}_corr", correlation)):
                 object.__setattr__(self, name, checked(name, getattr(self, name), self.systems))
         for name in ("mean", "residual_sd"):
             object.__setattr__(self, name, number(name, getattr(self, name)))
+        object.__setattr__(self, "residual_spread", spreads(self.residual_spread, self.systems))
         self._check_scale()
 
     def _check_scale(self) -> None:
@@ -158,6 +165,11 @@ class Truth:
         """Return the covariance (system × system) of one rater's, or one item's, deviations under each system."""
         root = self.coding() @ self.factor(group)
         return root @ root.T
+
+    @property
+    def spread(self) -> np.ndarray:
+        """How wide the residual of each system is, the first one's being 1."""
+        return np.r_[1.0, self.residual_spread or np.ones(self.systems - 1)]
 
     def shift(self, *, effect: float | Sequence[float] | None = None, **changes: Any) -> Truth:
         """Return this truth with one thing changed: the effect (or all effects), or any other field.
@@ -223,16 +235,9 @@ class Truth:
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return this truth as TOML, and write it to ``path`` if there is one."""
-        values = self.to_dict()
-        distribution = values.pop("threshold_distribution", None)
-        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
-        if distribution:
-            lines += ["", "[threshold_distribution]", *(f"{name} = {_toml(v)}" for name, v in distribution.items())]
-        text = "\n".join(lines) + "\n"
+        text = tomli_w.dumps(self.to_dict())
         if path is not None:
-            if not Path(path).parent.is_dir():
-                raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return text
 
     @classmethod
@@ -247,7 +252,7 @@ class Truth:
         try:
             return cls.from_dict(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{where} is no TOML: {error}") from None
+            raise InputError(f"{where} is not valid TOML: {error}") from None
 
 
 def _per_system(sd: tuple[float, ...], systems: int) -> np.ndarray:
@@ -268,10 +273,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, (tuple, list)) else value
-
-
-def _toml(value: Any) -> str:
-    """Write a number, a string or a nested list; ``repr`` of a float reads back as the same float."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,415 @@
+#include "crossed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dense.hpp"
+#include "simd.hpp"
+#include "sizes.hpp"
+
+namespace ordbridge {
+namespace {
+
+using dense::Size;
+constexpr double FULL = 0.25;  // share of all possible pairs from which a component's matrices are kept whole
+constexpr double NOT_DEFINITE = std::numeric_limits<double>::quiet_NaN();
+
+// Overwrite the q rows of U (q × n, `stride` apart) with A^-1 U, A lower triangular.
+template <class Q>
+ORDBRIDGE_INLINE void lower_solve(const double* A, Q q, double* U, Size n, Size stride) {
+    for (int a = 0; a < q; ++a) {
+        double* row = U + a * stride;
+        for (int k = 0; k < a; ++k) {
+            const double factor = A[a * q + k], *other = U + k * stride;
+            for (Size b = 0; b < n; ++b) row[b] -= factor * other[b];
+        }
+        const double scale = 1.0 / A[a * q + a];
+        for (Size b = 0; b < n; ++b) row[b] *= scale;
+    }
+}
+
+// Overwrite them with A'^-1 U.
+template <class Q>
+ORDBRIDGE_INLINE void upper_solve(const double* A, Q q, double* U, Size n, Size stride) {
+    for (int a = q - 1; a >= 0; --a) {
+        double* row = U + a * stride;
+        for (int k = a + 1; k < q; ++k) {
+            const double factor = A[k * q + a], *other = U + k * stride;
+            for (Size b = 0; b < n; ++b) row[b] -= factor * other[b];
+        }
+        const double scale = 1.0 / A[a * q + a];
+        for (Size b = 0; b < n; ++b) row[b] *= scale;
+    }
+}
+
+// Set the lower triangle of N to the inverse of A A'.
+template <class Q>
+ORDBRIDGE_INLINE void inverse_block(const double* A, Q q, double* N) {
+    for (int a = 0; a < q; ++a) {  // column by column: first A^-1 e_a, then A'^-1 of it
+        for (int b = a; b < q; ++b) {
+            double total = a == b ? 1.0 : 0.0;
+            for (int k = a; k < b; ++k) total -= A[b * q + k] * N[k * q + a];
+            N[b * q + a] = total / A[b * q + b];
+        }
+        for (int b = q - 1; b >= a; --b) {
+            double total = N[b * q + a];
+            for (int k = b + 1; k < q; ++k) total -= A[k * q + b] * N[k * q + a];
+            N[b * q + a] = total / A[b * q + b];
+        }
+    }
+}
+
+void mirror(Vector& blocks, int q, int from, int to) {
+    for (int g = from; g < to; ++g) {
+        double* block = &blocks[static_cast<std::size_t>(g) * q * q];
+        for (int a = 0; a < q; ++a)
+            for (int b = 0; b < a; ++b) block[b * q + a] = block[a * q + b];
+    }
+}
+
+// y -= U'x for U with the given rows of n columns, some rows at a time, so that rounding does not add up over all of them
+ORDBRIDGE_CLONES void subtract_product(const double* U, Size rows, Size n, const double* x, double* y) {
+    constexpr Size AT_A_TIME = 32;
+    Vector sum(n);
+    for (Size top = 0; top < rows; top += AT_A_TIME) {
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (Size i = top; i < std::min(top + AT_A_TIME, rows); ++i) {
+            const double factor = x[i], *row = U + i * n;
+            double* to = sum.data();
+#pragma omp simd
+            for (Size k = 0; k < n; ++k) to[k] += factor * row[k];
+        }
+        for (Size k = 0; k < n; ++k) y[k] -= sum[k];
+    }
+}
+
+// blocks += P_g P_g', lower triangles, for the q rows P_g of every level
+ORDBRIDGE_CLONES void add_squares(const double* P, Size rows, Size n, int q, double* blocks) {
+    for (Size top = 0; top < rows; top += q)
+        for (int a = 0; a < q; ++a)
+            for (int b = 0; b <= a; ++b) {
+                const double *x = P + (top + a) * n, *y = P + (top + b) * n;
+                double total = 0.0;
+#pragma omp simd reduction(+ : total)
+                for (Size k = 0; k < n; ++k) total += x[k] * y[k];
+                blocks[(top + a) * q + b] += total;
+            }
+}
+
+}  // namespace
+
+CrossedElimination::CrossedElimination(const Design& design)
+    : design_(design),
+      first_(design.factors[0]),
+      second_(design.factors.size() > 1 ? &design.factors[1] : nullptr),
+      pairs_(second_ ? &design.pairs[0] : nullptr),
+      q1_(first_.size),
+      q2_(second_ ? second_->size : 0),
+      A_(static_cast<std::size_t>(first_.levels) * q1_ * q1_) {
+    if (!second_) return;
+    bool some_sparse = false;
+    for (int c = 0; c < design.components(); ++c) {
+        Component own{first_.component[c], first_.component[c + 1], second_->component[c], second_->component[c + 1],
+                      false, {}, {}, 0, 0};
+        own.size = (own.last2 - own.first2) * q2_;
+        own.rows = (own.last1 - own.first1) * q1_;
+        const double possible = static_cast<double>(own.last1 - own.first1) * (own.last2 - own.first2);
+        own.full = pairs_->begin[own.last1] - pairs_->begin[own.first1] > FULL * possible;
+        own.S.resize(static_cast<std::size_t>(own.size) * own.size);
+        if (own.full) own.U.resize(static_cast<std::size_t>(own.rows) * own.size);
+        some_sparse = some_sparse || !own.full;
+        components_.push_back(std::move(own));
+    }
+    if (some_sparse) U_.resize(static_cast<std::size_t>(pairs_->count()) * q1_ * q2_);
+}
+
+bool CrossedElimination::factorise_first(const BlockMatrix& M, double& logdet) {
+    bool definite = true;
+    with_size(q1_, [&](auto q) {
+        double product = 1.0;
+        for (int g = 0; g < first_.levels && definite; ++g) {
+            const double* block = &M.own[0][static_cast<std::size_t>(g) * q * q];
+            double* A = &A_[static_cast<std::size_t>(g) * q * q];
+            for (int a = 0; a < q; ++a) {
+                for (int b = 0; b < a; ++b) {
+                    double total = block[a * q + b];
+                    for (int k = 0; k < b; ++k) total -= A[a * q + k] * A[b * q + k];
+                    A[a * q + b] = total / A[b * q + b];
+                }
+                double total = 1.0 + block[a * q + a];
+                for (int k = 0; k < a; ++k) total -= A[a * q + k] * A[a * q + k];
+                if (!(total > 0.0)) definite = false;
+                product *= total;
+                if (!(product < 1e250) || product < 1e-250) {
+                    logdet += std::log(product);
+                    product = 1.0;
+                }
+                A[a * q + a] = std::sqrt(total);
+            }
+        }
+        logdet += std::log(product);
+    });
+    return definite && std::isfinite(logdet);
+}
+
+void CrossedElimination::fill(const Component& c, const Vector& blocks, double* out) const {
+    if (pairs_->begin[c.last1] - pairs_->begin[c.first1] < static_cast<double>(c.last1 - c.first1) * (c.last2 - c.first2))
+        std::fill(out, out + static_cast<std::size_t>(c.rows) * c.size, 0.0);
+    with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+        for (int g = c.first1; g < c.last1; ++g) {
+            double* top = out + static_cast<std::size_t>(g - c.first1) * q1 * c.size;
+            for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                const double* block = &blocks[static_cast<std::size_t>(p) * q1 * q2];
+                double* left = top + (pairs_->partner[p] - c.first2) * q2;
+                for (int a = 0; a < q1; ++a)
+                    for (int b = 0; b < q2; ++b) left[static_cast<std::size_t>(a) * c.size + b] = block[a * q2 + b];
+            }
+        }
+    });
+}
+
+void CrossedElimination::add_to_diagonal(const Component& c, const Vector& M22, double* S) const {
+    for (int h = c.first2; h < c.last2; ++h) {
+        const int at = (h - c.first2) * q2_;
+        for (int a = 0; a < q2_; ++a) {
+            for (int b = 0; b < q2_; ++b)
+                S[static_cast<std::size_t>(at + a) * c.size + at + b] +=
+                    M22[(static_cast<std::size_t>(h) * q2_ + a) * q2_ + b];
+            S[static_cast<std::size_t>(at + a) * c.size + at + a] += 1.0;
+        }
+    }
+}
+
+// S -= sum over the levels g of U_g'U_g, lower triangle (partners are sorted), where few pairs are in the data
+void CrossedElimination::subtract_squares(Component& c) const {
+    with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+        for (int g = c.first1; g < c.last1; ++g)
+            for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                const double* U = &U_[static_cast<std::size_t>(p) * q1 * q2];
+                double* down = &c.S[static_cast<std::size_t>(pairs_->partner[p] - c.first2) * q2 * c.size];
+                for (int other = pairs_->begin[g]; other <= p; ++other) {
+                    const double* V = &U_[static_cast<std::size_t>(other) * q1 * q2];
+                    double* at = down + (pairs_->partner[other] - c.first2) * q2;
+                    for (int a = 0; a < q2; ++a)
+                        for (int b = 0; b < q2; ++b) {
+                            double total = 0.0;
+                            for (int k = 0; k < q1; ++k) total += U[k * q2 + a] * V[k * q2 + b];
+                            at[static_cast<std::size_t>(a) * c.size + b] -= total;
+                        }
+                }
+            }
+    });
+}
+
+double CrossedElimination::factorise(const BlockMatrix& M) {
+    double logdet = 0.0;
+    if (!factorise_first(M, logdet)) return NOT_DEFINITE;
+    for (Component& c : components_) {
+        std::fill(c.S.begin(), c.S.end(), 0.0);
+        if (c.full) {
+            fill(c, M.cross[0], c.U.data());
+            with_size(q1_, [&](auto q) {
+                for (int g = c.first1; g < c.last1; ++g)
+                    lower_solve(&A_[static_cast<std::size_t>(g) * q * q], q,
+                                &c.U[static_cast<std::size_t>(g - c.first1) * q * c.size], c.size, c.size);
+            });
+            const dense::View U = dense::view(c.U.data(), c.rows, c.size);
+            dense::add_product(-1.0, U.transposed(), U, c.S.data(), c.size, dense::Part::lower);
+        } else {
+            with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+                for (int g = c.first1; g < c.last1; ++g)
+                    for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                        double* U = &U_[static_cast<std::size_t>(p) * q1 * q2];
+                        std::copy_n(&M.cross[0][static_cast<std::size_t>(p) * q1 * q2], q1 * q2, U);
+                        lower_solve(&A_[static_cast<std::size_t>(g) * q1 * q1], q1, U, q2, q2);
+                    }
+            });
+            subtract_squares(c);
+        }
+        add_to_diagonal(c, M.own[1], c.S.data());
+        if (!dense::cholesky(c.S.data(), c.size, c.size)) return NOT_DEFINITE;
+        for (int a = 0; a < c.size; ++a) logdet += 2.0 * std::log(c.S[static_cast<std::size_t>(a) * c.size + a]);
+    }
+    return logdet;
+}
+
+void CrossedElimination::forward(Vector& x) const {
+    with_size(q1_, [&](auto q) {
+        for (int g = 0; g < first_.levels; ++g)
+            lower_solve(&A_[static_cast<std::size_t>(g) * q * q], q, first_.of(x, g), 1, 1);
+    });
+    for (const Component& c : components_) {
+        const double* x1 = first_.of(x, c.first1);
+        double* x2 = second_->of(x, c.first2);
+        if (c.full) {
+            subtract_product(c.U.data(), c.rows, c.size, x1, x2);
+        } else {
+            with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+                for (int g = c.first1; g < c.last1; ++g)
+                    for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                        const double *U = &U_[static_cast<std::size_t>(p) * q1 * q2], *own = first_.of(x, g);
+                        double* other = second_->of(x, pairs_->partner[p]);
+                        for (int k = 0; k < q1; ++k)
+                            for (int b = 0; b < q2; ++b) other[b] -= U[k * q2 + b] * own[k];
+                    }
+            });
+        }
+        dense::solve_lower(c.S.data(), c.size, x2);
+    }
+}
+
+void CrossedElimination::backward(Vector& x) const {
+    for (const Component& c : components_) {
+        double *x1 = first_.of(x, c.first1), *x2 = second_->of(x, c.first2);
+        dense::solve_lower_transposed(c.S.data(), c.size, x2);
+        if (c.full) {
+            for (int i = 0; i < c.rows; ++i) x1[i] -= dense::dot(&c.U[static_cast<std::size_t>(i) * c.size], x2, c.size);
+            continue;
+        }
+        with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+            for (int g = c.first1; g < c.last1; ++g)
+                for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                    const double* U = &U_[static_cast<std::size_t>(p) * q1 * q2];
+                    const double* other = second_->of(x, pairs_->partner[p]);
+                    double* own = first_.of(x, g);
+                    for (int k = 0; k < q1; ++k)
+                        for (int b = 0; b < q2; ++b) own[k] -= U[k * q2 + b] * other[b];
+                }
+        });
+    }
+    with_size(q1_, [&](auto q) {
+        for (int g = 0; g < first_.levels; ++g)
+            upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, first_.of(x, g), 1, 1);
+    });
+}
+
+void CrossedElimination::inverse_of_first(BlockMatrix& N) const {
+    with_size(q1_, [&](auto q) {
+        for (int g = 0; g < first_.levels; ++g)
+            inverse_block(&A_[static_cast<std::size_t>(g) * q * q], q, &N.own[0][static_cast<std::size_t>(g) * q * q]);
+    });
+}
+
+void CrossedElimination::store_second(const Component& c, const Vector& N22, BlockMatrix& N) const {
+    for (int h = c.first2; h < c.last2; ++h) {
+        const int at = (h - c.first2) * q2_;
+        double* block = &N.own[1][static_cast<std::size_t>(h) * q2_ * q2_];
+        for (int a = 0; a < q2_; ++a)
+            for (int b = 0; b < q2_; ++b) block[a * q2_ + b] = N22[static_cast<std::size_t>(at + a) * c.size + at + b];
+    }
+}
+
+// W = A^-1 C of a full component
+Vector CrossedElimination::weights(const Component& c) const {
+    Vector W = c.U;
+    with_size(q1_, [&](auto q) {
+        for (int g = c.first1; g < c.last1; ++g)
+            upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, &W[static_cast<std::size_t>(g - c.first1) * q * c.size],
+                        c.size, c.size);
+    });
+    return W;
+}
+
+void CrossedElimination::inverse_full(const Component& c, const Vector& N22, BlockMatrix& N) const {
+    const Vector W = weights(c);
+    Vector product(W.size());
+    dense::add_product(1.0, dense::view(W.data(), c.rows, c.size), dense::view(N22.data(), c.size, c.size),
+                       product.data(), c.size);
+    with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+        for (int g = c.first1; g < c.last1; ++g) {
+            const std::size_t top = static_cast<std::size_t>(g - c.first1) * q1 * c.size;
+            double* own = &N.own[0][static_cast<std::size_t>(g) * q1 * q1];
+            for (int a = 0; a < q1; ++a)
+                for (int b = 0; b <= a; ++b)
+                    own[a * q1 + b] += dense::dot(&product[top + static_cast<std::size_t>(a) * c.size],
+                                                  &W[top + static_cast<std::size_t>(b) * c.size], c.size);
+            for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
+                double* block = &N.cross[0][static_cast<std::size_t>(p) * q1 * q2];
+                const double* left = &product[top + static_cast<std::size_t>(pairs_->partner[p] - c.first2) * q2];
+                for (int a = 0; a < q1; ++a)
+                    for (int b = 0; b < q2; ++b) block[a * q2 + b] = -left[static_cast<std::size_t>(a) * c.size + b];
+            }
+        }
+    });
+}
+
+void CrossedElimination::inverse_by_pairs(const Component& c, const Vector& N22, BlockMatrix& N) const {
+    with_sizes(q1_, q2_, [&](auto q1, auto q2) {
+        Vector W;
+        for (int g = c.first1; g < c.last1; ++g) {
+            const int begin = pairs_->begin[g], end = pairs_->begin[g + 1];
+            W.assign(U_.begin() + static_cast<std::size_t>(begin) * q1 * q2, U_.begin() + static_cast<std::size_t>(end) * q1 * q2);
+            double* own = &N.own[0][static_cast<std::size_t>(g) * q1 * q1];
+            for (int p = begin; p < end; ++p)
+                upper_solve(&A_[static_cast<std::size_t>(g) * q1 * q1], q1, &W[static_cast<std::size_t>(p - begin) * q1 * q2],
+                            q2, q2);
+            for (int p = begin; p < end; ++p) {
+                double* block = &N.cross[0][static_cast<std::size_t>(p) * q1 * q2];
+                std::fill(block, block + q1 * q2, 0.0);
+                const std::size_t column = static_cast<std::size_t>(pairs_->partner[p] - c.first2) * q2;
+                for (int other = begin; other < end; ++other) {
+                    const double* w = &W[static_cast<std::size_t>(other - begin) * q1 * q2];
+                    const double* n = &N22[static_cast<std::size_t>(pairs_->partner[other] - c.first2) * q2 * c.size + column];
+                    for (int k = 0; k < q2; ++k)
+                        for (int a = 0; a < q1; ++a)
+                            for (int b = 0; b < q2; ++b)
+                                block[a * q2 + b] -= w[a * q2 + k] * n[static_cast<std::size_t>(k) * c.size + b];
+                }
+                const double* w = &W[static_cast<std::size_t>(p - begin) * q1 * q2];
+                for (int a = 0; a < q1; ++a)
+                    for (int b = 0; b <= a; ++b)
+                        for (int k = 0; k < q2; ++k) own[a * q1 + b] -= block[a * q2 + k] * w[b * q2 + k];
+            }
+        }
+    });
+}
+
+void CrossedElimination::selected_inverse(BlockMatrix& N) {
+    inverse_of_first(N);
+    Vector N22;
+    for (const Component& c : components_) {
+        N22.resize(c.S.size());
+        dense::inverse(c.S.data(), c.size, N22.data());
+        store_second(c, N22, N);
+        if (c.full)
+            inverse_full(c, N22, N);
+        else
+            inverse_by_pairs(c, N22, N);
+    }
+    mirror(N.own[0], q1_, 0, first_.levels);
+}
+
+// In a full component, with X = chol(S)^-1: N22 = X'X, and N11 = A^-1 + (W X')(W X')'.
+void CrossedElimination::diagonal_inverse(BlockMatrix& N) {
+    inverse_of_first(N);
+    Vector X;
+    for (const Component& c : components_) {
+        X.resize(c.S.size());
+        if (!c.full) {
+            dense::inverse(c.S.data(), c.size, X.data());
+            store_second(c, X, N);
+            inverse_by_pairs(c, X, N);
+            continue;
+        }
+        dense::invert_lower(c.S.data(), c.size, X.data());
+        const Vector W = weights(c);
+        Vector product(W.size());
+        dense::add_times_transposed(dense::view(W.data(), c.rows, c.size), X.data(), c.size, product.data(), c.size);
+        add_squares(product.data(), c.rows, c.size, q1_, &N.own[0][static_cast<std::size_t>(c.first1) * q1_ * q1_]);
+        double* own = &N.own[1][static_cast<std::size_t>(c.first2) * q2_ * q2_];
+        std::fill_n(own, static_cast<std::size_t>(c.size) * q2_, 0.0);
+        with_size(q2_, [&](auto q2) {
+            for (int k = 0; k < c.size; ++k) {  // row k of X ends at its diagonal
+                const double* row = &X[static_cast<std::size_t>(k) * c.size];
+                for (int left = 0; left <= k; left += q2)
+                    for (int a = 0; a < q2; ++a)
+                        for (int b = 0; b <= a; ++b) own[(left + a) * q2 + b] += row[left + a] * row[left + b];
+            }
+        });
+    }
+    mirror(N.own[0], q1_, 0, first_.levels);
+    if (second_) mirror(N.own[1], q2_, 0, second_->levels);
+}
+
+}  // namespace ordbridge

@@ -1,0 +1,56 @@
+"""Options of commands that read any file of ratings, and what is said about the file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ordbridge.cli import talk, wording
+
+__all__ = ["add_options", "options", "warn"]
+
+OPTIONS = ("participant", "item", "system", "rating", "criterion", "levels", "columns", "format", "sheet", "join")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which column is what."""
+    from ordbridge.data.exports import FORMATS
+
+    for role in ("participant", "item", "system", "criterion"):
+        parser.add_argument(
+            f"--{role}", metavar="COLUMN", help=f"column of the {role}, if it is not recognised rightly"
+        )
+    parser.add_argument("--rating", nargs="+", metavar="COLUMN", help="column of the rating, or several columns")
+    parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the scale, from low to high")
+    parser.add_argument(
+        "--columns",
+        metavar="WHAT",
+        help='what several columns of ratings differ in: system, … or "{system}_{criterion}"',
+    )
+    parser.add_argument("--format", choices=FORMATS, help="format of the file, if it is not recognised rightly")
+    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook")
+    parser.add_argument(
+        "--join", nargs="+", metavar="FILE", help="files with a row per participant or per item, to add"
+    )
+
+
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
+
+
+def warn(args: argparse.Namespace, file: Any, **roles: str | None) -> None:
+    """Say on stderr what is wrong with a file that a command analyses by itself; the analysis is not changed.
+
+    A file whose columns are not recognised is left to the command.
+    """
+    from ordbridge.data import check, read
+    from ordbridge.errors import InputError
+
+    try:
+        found = check(read(file, **{role: column for role, column in roles.items() if column is not None}))
+    except InputError:
+        return
+    for row, sentence in zip(found.table.to_pylist(), found.sentences, strict=True):
+        if row["severity"] != "note":
+            talk.tell(wording.as_typed(sentence, args))

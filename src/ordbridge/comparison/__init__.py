@@ -1,0 +1,8 @@
+"""Which system is better? From ratings to a ranking, all differences, and sentences (``ob.compare``)."""
+
+from ordbridge.comparison.api import compare
+from ordbridge.comparison.differences import TESTS
+from ordbridge.comparison.family import ADJUSTMENTS
+from ordbridge.comparison.result import Comparison
+
+__all__ = ["ADJUSTMENTS", "TESTS", "Comparison", "compare"]

@@ -1,0 +1,160 @@
+"""Differences between systems in rating points: their tests, and intervals that say the same as the tests.
+
+Wald's test and t tests divide a difference by its standard error s, and the interval is d ± q s. A likelihood ratio Λ
+has no standard error of its own; the one that belongs to it is |d|/√Λ, and the interval d ± √c |d|/√Λ, with c the value
+that Λ has to exceed, excludes 0 exactly where the test rejects (a test-based interval, Miettinen 1976). The bootstrap
+is the likelihood ratio after Bartlett's correction by simulated ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordbridge.models.inference import bootstrap, likelihood_ratio
+from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis
+from ordbridge.models.inference.marginal_means import Effects
+from ordbridge.progress import Progress
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = ["TESTS", "Differences", "differences"]
+
+TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
+STABLE = 1.0  # below this ratio |d|/√Λ is the quotient of two small numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of pairs of systems, with their tests."""
+
+    pairs: tuple[tuple[int, int], ...]
+    estimate: np.ndarray
+    error: np.ndarray
+    """Standard errors that belong to the tests."""
+    delta_error: np.ndarray
+    """Standard errors by the delta method."""
+    p_value: np.ndarray
+    df: np.ndarray
+    """Degrees of freedom, infinite for z."""
+    correlation: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def half_width(self, alpha: np.ndarray) -> np.ndarray:
+        """Return half the length of each interval of level 1 − α."""
+        from scipy import stats
+
+        return np.asarray(stats.t.isf(alpha / 2, self.df) * self.error)
+
+
+def differences(
+    fit: Fit,
+    found: Effects,
+    pairs: Sequence[tuple[int, int]],
+    method: str,
+    *,
+    pooled: bool,
+    draws: int,
+    seed: int,
+    jobs: int,
+    store: str | PathLike[str] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Differences:
+    """Compare pairs of systems, given by their places among the levels of the factor.
+
+    The draws of a bootstrap are for each pair, or, where Bartlett's correction is the same for all of them
+    (``pooled``), for all pairs together.
+
+    References
+    ----------
+    Miettinen, O. (1976). Estimability and estimation in case-referent studies. American Journal of Epidemiology 103,
+    226–235.
+    """
+    from scipy import stats
+
+    C = np.zeros((len(pairs), len(found.cells)))
+    for row, (i, j) in enumerate(pairs):
+        C[row, i], C[row, j] = 1.0, -1.0
+    k = len(found.cells)
+    estimate = C @ found.estimate[:k]
+    covariance = C @ found.covariance[:k, :k] @ C.T
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    correlation = _correlation(covariance)
+    if method in ("wald", "t"):
+        df = _df(found, pairs) if method == "t" else np.full(len(pairs), np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
+        return Differences(tuple(pairs), estimate, error, error, p_value, df, correlation)
+    tested = [_hypothesis(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
+    if method == "lrt":
+        answers = [likelihood_ratio.test(fit, one) for one in tested]
+    else:
+        options: dict[str, Any] = {"seed": seed, "jobs": jobs, "store": store}
+        each = -(-draws // len(pairs)) if pooled else draws
+        drawn = [
+            bootstrap.drawn_ratios(fit, one, each, **options, progress=_over_all(progress, k, len(pairs)))
+            for k, one in enumerate(tested)
+        ]
+        together = np.concatenate([ratios for _, ratios, _ in drawn])
+        answers = [
+            bootstrap.corrected(observed, 1, together if pooled else ratios) | {"notes": notes}
+            for observed, ratios, notes in drawn
+        ]
+    ratio = np.array([answer["statistic"] for answer in answers], dtype=float)
+    return Differences(
+        pairs=tuple(pairs),
+        estimate=estimate,
+        error=_belonging(estimate, ratio, error),
+        delta_error=error,
+        p_value=np.array([answer["p_value"] for answer in answers], dtype=float),
+        df=np.full(len(pairs), np.inf),
+        correlation=correlation,
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer["notes"])),  # type: ignore[attr-defined]
+    )
+
+
+def _over_all(progress: Callable[[Progress], None] | None, pair: int, pairs: int) -> Callable[[Progress], None] | None:
+    """Return what is called with the progress of one pair and tells that of all."""
+    if progress is None:
+        return None
+
+    def told(one: Progress) -> None:
+        done, total = one.done + pair * one.total, pairs * one.total
+        progress(replace(one, done=done, total=total, seconds_left=(total - done) / one.rate))
+
+    return told
+
+
+def _belonging(estimate: np.ndarray, ratio: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Return the standard errors that belong to likelihood ratios."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.abs(estimate) / np.sqrt(ratio)
+    usable = np.isfinite(error) & (error > 0)
+    larger = np.where(np.isfinite(own), np.fmax(own, error), error)
+    return np.where((ratio > STABLE) | ~usable, own, larger)
+
+
+def _hypothesis(fit: Fit, weights: np.ndarray) -> Hypothesis:
+    e = fit.estimates
+    names = [term for term, effect in zip(e.terms, e.effects, strict=True) if effect == "fixed"]
+    return hypothesis(fit, {name: float(w) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-12})
+
+
+def _df(found: Effects, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return the degrees of freedom of the pairs, which may stand the other way round than in the table of effects."""
+    k = len(found.cells)
+    place = {frozenset(pair): k + row for row, pair in enumerate(found.pairs)}
+    df = np.array([found.df[place[frozenset(pair)]] for pair in pairs])
+    return np.where(np.isnan(df), np.inf, df)
+
+
+def _correlation(covariance: np.ndarray) -> np.ndarray:
+    sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / sd[:, None] / sd
+    np.fill_diagonal(correlation, 1.0)
+    return correlation

@@ -1,0 +1,164 @@
+"""Several columns of ratings: what they differ in, by their names, by columns beside them, or by what is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ordbridge.data.headers import decompose
+from ordbridge.data.parts import IDS, Hints, RatingColumn, listed, short_name
+from ordbridge.data.vocabulary import label_role, plain, rank_of
+from ordbridge.errors import InputError
+from ordbridge.files import Sheet
+
+__all__ = ["labelled"]
+
+MANY = 12  # so many columns that cannot be told apart by name are items rather than criteria or systems
+LONG = 25  # letters; so long labels are texts
+FEW_LETTERS = 6  # A to F may be systems
+WHAT = {"participant": "a rater", "item": "an item", "system": "a system", "criterion": "a criterion"}
+PLURAL = {"participant": "participants", "item": "items", "system": "systems", "criterion": "criteria"}
+_INDEXED = re.compile(r"(.*?[^\W\d_])[ _.\-]*(\d+|(?<=[ _.\-])[A-Za-z]|(?<=[a-z])[A-Z])")
+Blocks = dict[tuple[str, int], dict[str, str]]
+"""A role and the factor that counts its places: for each label of the factor the column that has the name."""
+
+
+def labelled(
+    sheet: Sheet,
+    columns: Sequence[str],
+    ids: dict[str, str],
+    hints: Hints,
+    beside: Sequence[str],
+    differ_in: str | None,
+) -> tuple[list[RatingColumn], list[str]]:
+    """Return columns of ratings with what their names say, and notes on what was concluded.
+
+    Parameters
+    ----------
+    sheet, columns
+        The sheet, and its columns of ratings.
+    ids
+        The columns of roles that are known.
+    hints
+        What the format says.
+    beside
+        Other columns, which may say what stood at the places 1, 2, … of the ratings.
+    differ_in
+        The role in which the columns differ, where the user says it.
+    """
+    titles = _titles(columns, hints)
+    if differ_in:
+        return [RatingColumn(name, {differ_in: title}) for name, title in zip(columns, titles, strict=True)], []
+    if len(columns) == 1:
+        return [RatingColumn(columns[0])], []
+    factors = decompose(titles)
+    others = [name for name in beside if name not in columns]
+    blocks = _blocks(factors, [role for role in ("system", "item") if role not in ids], others)
+    roles, notes = _roles(sheet, columns, factors, blocks, ids, hints)
+    ratings = []
+    for place, column in enumerate(columns):
+        labels = {role: factor[place] for factor, role in zip(factors, roles, strict=True) if role}
+        sources = {role: by[factors[at][place]] for (role, at), by in blocks.items()}
+        ratings.append(RatingColumn(column, labels, sources))
+    return ratings, notes
+
+
+def _titles(columns: Sequence[str], hints: Hints) -> list[str]:
+    """Return the questions that were asked, if they differ and say more than the names of the columns."""
+    names = [short_name(name) for name in columns]
+    titles = [hints.titles.get(name, short_name(name)) for name in columns]
+    if len(set(titles)) < len(titles):
+        return names
+
+    def known(labels: list[str]) -> int:
+        return sum(label_role(list(dict.fromkeys(factor))) is not None for factor in decompose(labels))
+
+    return names if known(names) > known(titles) else titles
+
+
+def _blocks(factors: list[list[str]], roles: list[str], beside: Sequence[str]) -> Blocks:
+    """Find columns such as system_1, system_2 that say what stood at the places 1, 2 of the ratings."""
+    found: Blocks = {}
+    for role in roles:
+        by_stem: dict[str, dict[str, str]] = {}
+        ranks: dict[str, int] = {}
+        for name in beside:
+            match = _INDEXED.fullmatch(short_name(name))
+            rank = rank_of(role, match[1]) if match else None
+            if match and rank is not None:
+                by_stem.setdefault(plain(match[1]), {})[match[2].casefold()] = name
+                ranks[plain(match[1])] = rank
+        for place, factor in enumerate(factors):
+            places = {label: _index(label) for label in factor}
+            fitting = [stem for stem, by in by_stem.items() if all(index in by for index in places.values())]
+            if fitting and len(set(places.values())) == len(set(factor)):
+                best = by_stem[min(fitting, key=lambda stem: ranks[stem])]
+                found[role, place] = {label: best[index] for label, index in places.items()}
+                break
+    return found
+
+
+def _index(label: str) -> str:
+    match = re.search(r"(\d+|[A-Za-z])$", label)
+    return match[1].casefold() if match else label.casefold()
+
+
+def _roles(
+    sheet: Sheet, columns: Sequence[str], factors: list[list[str]], blocks: Blocks, ids: dict[str, str], hints: Hints
+) -> tuple[list[str | None], list[str]]:
+    """Return the role of each factor: by its words, else because no other role is left."""
+    taken = {*ids, *(role for role, _ in blocks)}
+    counting = {place for _, place in blocks}
+    roles: list[str | None] = [None] * len(factors)
+    for place, factor in enumerate(factors):
+        role = None if place in counting else label_role(list(dict.fromkeys(factor)))
+        if role is not None and role not in taken:
+            roles[place] = role
+            taken.add(role)
+    notes = []
+    for place, factor in enumerate(factors):
+        if roles[place] is not None or place in counting:
+            continue
+        labels = list(dict.fromkeys(factor))
+        left = [role for role in IDS if role not in taken and not (role == "participant" and hints.respondents)]
+        role = _left(labels, left)
+        if role is None:
+            titles = _titles(columns, hints)
+            known = {roles[other]: factors[other][0] for other in range(len(factors)) if roles[other]}
+            ways = ", ".join(
+                f"columns={_pattern(titles[0], {**known, role: factor[0]})!r} if each is {WHAT[role]}" for role in left
+            )
+            raise InputError(
+                f"the columns {listed(columns)} of {sheet.name} hold ratings, but their names do not say what they "
+                f"differ in ({listed(labels)}); give {ways or 'the right columns with rating='}"
+            )
+        roles[place] = role
+        taken.add(role)
+        notes.append(
+            f"{listed(labels)} are taken for {PLURAL[role]}, because no other column says which "
+            f"{role} a rating belongs to; if that is wrong, give columns="
+        )
+    return roles, notes
+
+
+def _pattern(title: str, labels: dict[str | None, str]) -> str:
+    """Return a role, or the pattern of names that has several: sysA_1 is {system}_{item}."""
+    if len(labels) == 1:
+        return str(next(iter(labels)))
+    for role, label in sorted(labels.items(), key=lambda pair: -len(pair[1])):
+        title = title.replace(label, f"{{{role}}}", 1)
+    return title
+
+
+def _left(labels: list[str], left: list[str]) -> str | None:
+    """Return which of the roles that are left labels have whose words say nothing, if it can be concluded."""
+    if len(left) == 1:
+        return left[0]
+    if "participant" in left:  # a rater is always needed; items and systems are there
+        return "participant" if left == ["participant", "criterion"] else None
+    if "system" in left and len(labels) <= FEW_LETTERS and all(re.fullmatch(r"[A-Z]", label) for label in labels):
+        return "system"
+    if "item" in left:
+        long = sum(map(len, labels)) / len(labels) > LONG and len(labels) > 3
+        return "item" if long or len(labels) > MANY else None
+    return None

@@ -1,0 +1,95 @@
+"""Batch results of Mechanical Turk: a row per assignment, with ``WorkerId``, ``Input.*`` and ``Answer.*``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ordbridge.data.exports.survey import question_columns
+from ordbridge.data.parts import Hints
+from ordbridge.data.vocabulary import is_aside
+from ordbridge.files import Sheet
+
+__all__ = ["prepare", "recognise"]
+
+TASK_ANSWERS = "Answer.taskAnswers"
+KEPT = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime", "WorkTimeInSeconds")
+_OPTION = re.compile(r"(Answer\..+)\.([^.]+)")
+
+
+def recognise(sheet: Sheet) -> bool:
+    """Tell whether the columns are those of a batch."""
+    answers = any(name.startswith("Answer.") for name in sheet.header)
+    return answers and ("WorkerId" in sheet.columns or "HITId" in sheet.columns)
+
+
+def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
+    """Leave out rejected work, and take answers out of JSON and of one column per option."""
+    notes = []
+    if "AssignmentStatus" in sheet.columns:
+        kept = [(cell or "").strip().casefold() != "rejected" for cell in sheet.columns["AssignmentStatus"]]
+        if not all(kept):
+            notes.append(f"{kept.count(False)} rejected assignments were left out")
+            sheet = sheet.only(kept)
+    columns = dict(sheet.columns)
+    if TASK_ANSWERS in columns:
+        columns |= _task_answers(columns.pop(TASK_ANSWERS))
+    columns = _without_options(columns)
+    columns = {name: cells for name, cells in columns.items() if name in KEPT or name.startswith(("Input.", "Answer."))}
+    sheet = sheet.with_columns(columns)
+    asked = [name for name in columns if name.startswith("Answer.") and not is_aside(name.removeprefix("Answer."))]
+    answers, others = question_columns(sheet, asked)
+    hints = Hints({"participant": "WorkerId"}, tuple(answers), fallback={"item": "HITId"})
+    return sheet.noting(*notes, *others), hints
+
+
+def _task_answers(cells: list[str | None]) -> dict[str, list[str | None]]:
+    """Return a column for each field of a form made of Crowd HTML elements."""
+    found: dict[str, list[str | None]] = {}
+    for place, cell in enumerate(cells):
+        try:
+            value = json.loads(cell) if cell else []
+        except (json.JSONDecodeError, RecursionError):
+            value = []
+        for form in value if isinstance(value, list) else [value]:
+            for name, answer in form.items() if isinstance(form, dict) else ():
+                found.setdefault(f"Answer.{name}", [None] * len(cells))[place] = _answer(answer)
+    return found
+
+
+def _answer(value: Any) -> str | None:
+    """Return the chosen option of ``{"1": false, "2": true}``, the label of a classifier, or the value."""
+    if isinstance(value, dict):
+        if value and all(isinstance(on, bool) for on in value.values()):
+            chosen = [option for option, on in value.items() if on]
+            return chosen[0] if len(chosen) == 1 else None
+        inner = value.get("label", value.get("labels"))
+        return inner if isinstance(inner, str) else json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return json.dumps(value)
+    return None if value is None or value == "" else str(value)
+
+
+def _without_options(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:
+    """Put the columns ``Answer.fluency.1`` to ``Answer.fluency.5``, true or false, into one ``Answer.fluency``."""
+    groups: dict[str, dict[str, str]] = {}
+    for name, cells in columns.items():
+        match = _OPTION.fullmatch(name)
+        if match and {(cell or "").casefold() for cell in cells} <= {"true", "false", "", "on"}:
+            groups.setdefault(match[1], {})[match[2]] = name
+    found = dict(columns)
+    for question, options in groups.items():
+        if len(options) < 2:
+            continue
+        rows = range(len(columns[next(iter(options.values()))]))
+        chosen = [
+            [o for o, name in options.items() if (columns[name][place] or "").casefold() in ("true", "on")]
+            for place in rows
+        ]
+        if max(map(len, chosen)) > 1:
+            continue  # several may be ticked: not a rating
+        for name in options.values():
+            del found[name]
+        found[question] = [one[0] if one else None for one in chosen]
+    return found

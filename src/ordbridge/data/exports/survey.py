@@ -1,0 +1,68 @@
+"""What exports of surveys share: who answered, and which questions were answered on one scale."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ordbridge.data.labels import normal, order_of_labels
+from ordbridge.data.values import looks_like_ratings, parse_ratings
+from ordbridge.data.vocabulary import is_aside, plain, rank_of
+from ordbridge.errors import InputError
+from ordbridge.files import Sheet
+
+__all__ = ["person_column", "question_columns"]
+
+PEOPLE = {"prolific", "worker", "workerid", "participant", "name", "email", "pid", "nom", "nombre", "teilnehmer",
+          "participante", "rater", "annotator", "initials"}  # fmt: skip
+YES_NO = {"yes", "no", "ja", "nein", "oui", "non", "sí", "si", "true", "false"}
+
+
+def person_column(sheet: Sheet) -> str | None:
+    """Return the column that names people, each in one row, or ``None``."""
+    named = {}
+    for name in sheet.header:
+        rank = rank_of("participant", name)
+        if rank is None and PEOPLE & {plain(word) for word in re.split(r"[\s_:?()]+", name)}:
+            rank = 2
+        cells = sheet.columns[name]
+        if rank is None or None in cells or len(set(cells)) < len(cells):
+            continue
+        if rank < 2 or not looks_like_ratings(cells):
+            named[name] = rank
+    return min(named, key=lambda name: named[name]) if named else None
+
+
+def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the questions that were answered on the commonest scale, and a note on others that have a scale."""
+    kinds = {
+        name: _kind(sheet.columns[name])
+        for name in names
+        if not is_aside(name) and looks_like_ratings(sheet.columns[name])
+    }
+    kinds = {name: kind for name, kind in kinds.items() if kind is not None}
+    if not kinds:
+        raise InputError(f"no question of {sheet.name} was answered on a scale; name the columns with rating=")
+    scales = Counter(kinds.values())
+    if len(scales) > 1:
+        del scales["yes/no"]  # questions about people, or beside the ratings
+    usual = scales.most_common(1)[0][0]
+    chosen = [name for name, kind in kinds.items() if kind == usual]
+    others = [name for name in kinds if name not in chosen]
+    return chosen, [f"not taken as ratings: {', '.join(others)}; to read them give rating="] if others else []
+
+
+def _kind(cells: Sequence[str | None]) -> str | None:
+    """Return a name of the scale on which a question was answered."""
+    try:
+        parsed = parse_ratings(cells, None, "")
+    except InputError:
+        present = {normal(cell) for cell in cells if cell}
+        return "words" if order_of_labels(present) or len(present) == 1 else None
+    if parsed.levels is not None:
+        return "yes/no" if {normal(level) for level in parsed.levels} <= YES_NO else "words"
+    values = parsed.values[np.isfinite(parsed.values)]
+    return None if not values.size else "to 11" if values.max() <= 11 else "to 100"

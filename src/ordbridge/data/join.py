@@ -1,0 +1,93 @@
+"""Demographics and the like, one row per person, joined to their ratings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from ordbridge.data.checks import Flaw
+from ordbridge.data.rating_table import RatingTable
+from ordbridge.data.vocabulary import plain, rank_of
+from ordbridge.errors import InputError
+from ordbridge.files import Sheet
+from ordbridge.files.typed import typed
+
+__all__ = ["is_prolific", "join_people"]
+
+REFUSED = {"returned", "timedout", "rejected"}
+
+
+def is_prolific(sheet: Sheet) -> bool:
+    """Tell whether a sheet is Prolific's export of a study: people and their demographics, no ratings."""
+    names = {plain(name) for name in sheet.header}
+    submission = {"submissionid", "sessionid"} & names
+    return (
+        "participantid" in names and bool(submission) and "status" in names and bool({"timetaken", "startedat"} & names)
+    )
+
+
+def join_people(ratings: RatingTable, people: Sheet) -> RatingTable:
+    """Add the columns of ``people`` to their ratings, by the column of ``people`` that names them."""
+    key = _key(people, set(ratings.table["participant"].to_pylist()))
+    place: dict[str, int] = {}
+    for at, cell in enumerate(people.columns[key]):
+        if cell is not None and place.setdefault(cell.strip(), at) != at:
+            raise InputError(f"{people.name} has two rows for {cell.strip()!r}; keep one row per person")
+    names = ratings.table["participant"].to_pylist()
+    found = pa.array([None if name is None else place.get(name.strip()) for name in names], pa.int64())
+    table = ratings.table
+    added = []
+    for name, cells in people.columns.items():
+        if name == key:
+            continue
+        title = name if name not in table.column_names else f"{name} ({people.name})"
+        table = table.append_column(title, typed(cells).take(found))
+        added.append(title)
+    everybody = {name for name in names if name is not None}
+    matched = {name for name in everybody if name.strip() in place}
+    note = (
+        f"{len(added)} columns of {people.name} were added by participant ({key!r}), where {len(matched)} of "
+        f"{len(everybody)} participants are"
+    )
+    return replace(
+        ratings, table=table, notes=(*ratings.notes, note), flaws=(*ratings.flaws, *_refused(ratings, people, key))
+    )
+
+
+def _key(people: Sheet, names: set[Any]) -> str:
+    """Return the column whose cells are the names of participants."""
+    wanted = {name.strip() for name in names if name is not None}
+    shared = {
+        column: len({cell.strip() for cell in cells if cell is not None} & wanted)
+        for column, cells in people.columns.items()
+    }
+    best = max(shared, key=lambda column: (shared[column], -(rank_of("participant", column) or 9)))
+    if not shared[best]:
+        raise InputError(
+            f"no column of {people.name} has the names of the participants, such as {sorted(wanted)[0]!r}; "
+            "name the column with the same names by participant="
+        )
+    return best
+
+
+def _refused(ratings: RatingTable, people: Sheet, key: str) -> list[Flaw]:
+    """Return a warning about ratings of people whose work Prolific lists as returned, timed out or rejected."""
+    status = next((name for name in people.header if plain(name) == "status"), None)
+    if status is None:
+        return []
+    refused = {
+        str(who).strip()
+        for who, what in zip(people.columns[key], people.columns[status], strict=True)
+        if who is not None and plain(what or "") in REFUSED
+    }
+    rows = [
+        int(row)
+        for row, name in zip(ratings.rows, ratings.table["participant"].to_pylist(), strict=True)
+        if name is not None and name.strip() in refused
+    ]
+    if not rows:
+        return []
+    what = f"{len(rows)} ratings come from people whose submission was returned, timed out or rejected"
+    return [Flaw("warning", "refused-submissions", what, rows, "Remove their ratings if the study leaves them out.")]

@@ -1,0 +1,256 @@
+"""A sheet whose layout is known, as one row per rating."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.data.checks import Flaw, counted
+from ordbridge.data.labels import normal, order_of_labels
+from ordbridge.data.parts import ROW, SheetLayout
+from ordbridge.data.rating_table import ROLES, RatingTable
+from ordbridge.data.values import Parsed, parse_ratings
+from ordbridge.data.vocabulary import is_summary
+from ordbridge.errors import InputError
+from ordbridge.files import Sheet
+from ordbridge.files.typed import is_missing, typed
+
+__all__ = ["to_long"]
+
+NAMES = ("participant", "item", "system", "criterion")
+SHOWN = 4
+MANY_MISSING = 0.1  # share of missing ratings that deserves a warning
+
+
+def to_long(layout: SheetLayout, levels: Sequence[str] | None, original: pa.Table | None = None) -> RatingTable:
+    """Return the ratings of a sheet, one per row; ``original`` has the types of columns that are only passed on."""
+    sheet, notes = _tidied(layout.sheet, layout)
+    if len(sheet) < len(layout.sheet):
+        original = None  # rows were left out
+    n, k = len(sheet), len(layout.ratings)
+    row = np.repeat(np.arange(n), k)  # all ratings of a row stand together
+    names = {role: found for role in NAMES if (found := _names(sheet, layout, role, row)) is not None}
+    cells = [sheet.columns[one.column][place] for place in range(n) for one in layout.ratings]
+    parsed = _parsed(sheet, layout, cells, names.get("criterion"), levels)
+    keep = np.isfinite(parsed.values)
+    if not keep.any():
+        raise InputError(f"{sheet.name} has no ratings: every cell of {layout.recognised['rating']} is empty")
+    flaws = [*_not_ratings(sheet, cells, parsed, row), *_nameless(names, keep, sheet.rows[row])]
+    if k == 1:  # in a table with a column per rater or system, gaps are texts that somebody did not rate
+        flaws += _missing(parsed, keep, sheet.rows[row])
+    columns: dict[str, pa.Array] = {
+        role: pa.array([cells[place] for place in np.flatnonzero(keep)], pa.string()) for role, cells in names.items()
+    }
+    columns["rating"] = _rating_array(parsed, keep)
+    columns = {role: columns[role] for role in ROLES if role in columns}
+    columns |= _others(sheet, layout, original, row[keep], set(columns))
+    said = [
+        *sheet.notes,
+        *notes,
+        *parsed.notes,
+        *layout.notes,
+        *_about_missing(parsed, keep, k),
+        *_about_levels(parsed),
+    ]
+    said += _numeric_systems(columns)
+    rows = sheet.rows[row[keep]]
+    return RatingTable(
+        pa.table(columns), dict(layout.recognised), tuple(said), parsed.levels, rows, sheet.name, tuple(flaws)
+    )
+
+
+def _tidied(sheet: Sheet, layout: SheetLayout) -> tuple[Sheet, list[str]]:
+    """Leave out rows of means below the table, and fill in names that merged cells give once."""
+    notes = []
+    ids = [sheet.columns[column] for column in layout.ids.values() if column != ROW]
+    summary = [any(cells[place] and _is_word(cells[place]) for cells in ids) for place in range(len(sheet))]
+    if any(summary) and not all(summary):
+        rows = ", ".join(map(str, sheet.rows[np.flatnonzero(summary)][:SHOWN]))
+        notes.append(f"{counted(sum(summary), 'row')} of means or sums left out (row {rows})")
+        sheet = sheet.only([not one for one in summary])
+    filled = dict(sheet.columns)
+    for role, column in layout.ids.items():
+        if column == ROW or not len(sheet):
+            continue
+        cells = sheet.columns[column]
+        gaps = sum(is_missing(cell) for cell in cells)
+        if not is_missing(cells[0]) and gaps >= 0.5 * len(cells) and len({c for c in cells if not is_missing(c)}) > 1:
+            filled[column] = _filled_down(cells)
+            notes.append(f"empty cells of {column!r} continue the {role} above them, as merged cells do")
+    return sheet.with_columns(filled), notes
+
+
+def _is_word(cell: str | None) -> bool:
+    return cell is not None and is_summary(cell) and len(cell.strip()) > 1 and not cell.strip().isdigit()
+
+
+def _filled_down(cells: list[str | None]) -> list[str | None]:
+    filled: list[str | None] = []
+    for cell in cells:
+        filled.append(filled[-1] if is_missing(cell) and filled else cell)
+    return filled
+
+
+def _names(sheet: Sheet, layout: SheetLayout, role: str, row: np.ndarray) -> list[str | None] | None:
+    """Return the name of a participant, item, system or criterion for each rating, or ``None`` without any."""
+    k = len(layout.ratings)
+    if any(role in one.labels or role in one.sources for one in layout.ratings):
+        of_column = []
+        for one in layout.ratings:
+            if role in one.sources:
+                of_column.append(sheet.columns[one.sources[role]])
+            else:
+                of_column.append([one.labels.get(role)] * len(sheet))
+        return [_name(of_column[place % k][at]) for place, at in enumerate(row)]
+    column = layout.ids.get(role)
+    if column is None:
+        return None
+    if column == ROW and column not in sheet.columns:
+        return [f"row {sheet.rows[at]}" for at in row]
+    cells = [_name(cell) for cell in sheet.columns[column]]
+    return [cells[at] for at in row]
+
+
+def _name(cell: str | None) -> str | None:
+    return None if is_missing(cell) else cell
+
+
+def _parsed(
+    sheet: Sheet,
+    layout: SheetLayout,
+    cells: list[str | None],
+    criteria: list[str | None] | None,
+    levels: Sequence[str] | None,
+) -> Parsed:
+    """Read all ratings; where criteria have scales of their own, these must agree."""
+    column = ", ".join(dict.fromkeys(one.column for one in layout.ratings))
+    if levels is None:
+        known = {sheet.orders[one.column] for one in layout.ratings if one.column in sheet.orders}
+        if len(known) == 1 and not all(re.fullmatch(r"[+-]?\d+(\.\d+)?", level) for level in (*known,)[0]):
+            levels = known.pop()
+    groups = list(dict.fromkeys(criteria)) if criteria is not None else []
+    if levels is not None or len(groups) < 2 or criteria is None:
+        return parse_ratings(cells, levels, column)
+    parts = {}
+    for group in groups:
+        parts[group] = parse_ratings(
+            [c for c, of in zip(cells, criteria, strict=True) if of == group], None, str(group)
+        )
+    scales = {part.levels for part in parts.values()}
+    if scales == {None} or len(scales) == 1:
+        return parse_ratings(cells, scales.pop(), column)
+    labels = {normal(label): label for scale in scales if scale for label in scale}
+    order = order_of_labels(labels.values()) if None not in scales else None
+    if order is None:
+        shown = "; ".join(f"{group}: {_scale(part)}" for group, part in parts.items())
+        raise InputError(
+            f"the criteria of {sheet.name} have different scales ({shown}); read them one at a time, naming the column "
+            "of one with rating="
+        )
+    return parse_ratings(cells, order, column)
+
+
+def _scale(part: Parsed) -> str:
+    if part.levels:
+        return " < ".join(part.levels)
+    finite = part.values[np.isfinite(part.values)]
+    return f"{finite.min():g} to {finite.max():g}" if finite.size else "empty"
+
+
+def _rating_array(parsed: Parsed, keep: np.ndarray) -> pa.Array:
+    values = parsed.values[keep]
+    if parsed.levels is not None:
+        return pa.DictionaryArray.from_arrays(
+            pa.array(values.astype(np.int32)), pa.array(parsed.levels, pa.string()), ordered=True
+        )
+    if (values == np.floor(values)).all() and np.abs(values).max() < 2**53:
+        return pa.array(values.astype(np.int64))
+    return pa.array(values)
+
+
+def _others(
+    sheet: Sheet, layout: SheetLayout, original: pa.Table | None, row: np.ndarray, roles: set[str]
+) -> dict[str, pa.Array]:
+    used = {*layout.ids.values(), *layout.left_out, *(one.column for one in layout.ratings)}
+    used |= {column for one in layout.ratings for column in one.sources.values()}
+    others = {}
+    for name, cells in sheet.columns.items():
+        if name in used:
+            continue
+        known = original is not None and name in original.column_names
+        values = original[name].combine_chunks() if known else typed(cells)  # type: ignore[index]
+        others[f"{name} (file)" if name in roles else name] = values.take(pa.array(row))
+    return others
+
+
+def _not_ratings(sheet: Sheet, cells: list[str | None], parsed: Parsed, row: np.ndarray) -> list[Flaw]:
+    if not parsed.bad:
+        return []
+    shown = list(dict.fromkeys(str(cells[place]).strip() for place in parsed.bad))
+    what = "one of the labels" if parsed.levels else "a number"
+    return [
+        Flaw(
+            "error",
+            "not-a-rating",
+            f"{counted(len(parsed.bad), 'cell')} of the ratings with something that is not {what}: "
+            f"{', '.join(map(repr, shown[:SHOWN]))}; taken as missing",
+            sheet.rows[row[list(parsed.bad)]].tolist(),
+            "Correct these cells, or make them empty.",
+        )
+    ]
+
+
+def _nameless(names: dict[str, list[str | None]], keep: np.ndarray, rows: np.ndarray) -> list[Flaw]:
+    found = []
+    for role, cells in names.items():
+        empty = np.array([cell is None for cell in cells]) & keep
+        if empty.any():
+            found.append(
+                Flaw(
+                    "error",
+                    f"no-{role}",
+                    f"the {role} is empty for {counted(int(empty.sum()), 'rating')}",
+                    rows[empty].tolist(),
+                    "Fill in the names, or remove these ratings.",
+                )
+            )
+    return found
+
+
+def _missing(parsed: Parsed, keep: np.ndarray, rows: np.ndarray) -> list[Flaw]:
+    empty = ~keep
+    empty[list(parsed.bad)] = False
+    if not empty.any():
+        return []
+    what = f"{counted(int(empty.sum()), 'rating')} missing, {empty.mean():.1%} of all"
+    severity = "warning" if empty.mean() > MANY_MISSING else "note"
+    remedy = "They are left out; say in the paper how many there are and why."
+    return [Flaw(severity, "missing-ratings", what, rows[empty].tolist(), remedy)]
+
+
+def _about_missing(parsed: Parsed, keep: np.ndarray, k: int) -> list[str]:
+    gaps = int((~keep).sum()) - len(parsed.bad)
+    if not gaps:
+        return []
+    codes = [f"{code!r}: {count}" for code, count in parsed.missing.items() if code]
+    empty = parsed.missing.get("", 0)
+    codes += [f"empty: {empty}"] if empty else []
+    return [f"{gaps} of {len(keep)} ratings are missing ({', '.join(codes)}) and were left out"]
+
+
+def _about_levels(parsed: Parsed) -> list[str]:
+    if parsed.levels is None:
+        return []
+    return [f"ratings are words, from low to high: {' < '.join(parsed.levels)}; for another order give levels="]
+
+
+def _numeric_systems(columns: dict[str, pa.Array]) -> list[str]:
+    if "system" not in columns:
+        return []
+    labels = [label for label in columns["system"].unique().to_pylist() if label is not None]
+    if not labels or not all(re.fullmatch(r"\s*[+-]?\d+([.,]\d+)?\s*", label) for label in labels):
+        return []
+    return [f"systems are numbers ({', '.join(sorted(labels)[:6])}): they are taken as names, not as quantities"]

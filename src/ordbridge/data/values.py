@@ -1,0 +1,206 @@
+"""From text cells to ratings: numbers, numbers with words beside them, or words with an order."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ordbridge.data.labels import NON_ANSWERS, is_known_label, normal, order_of_labels
+from ordbridge.errors import InputError
+from ordbridge.files.typed import is_missing
+
+__all__ = ["MOST_LABELS", "Parsed", "as_numbers", "looks_like_ratings", "parse_ratings", "without_missing"]
+
+MOST_LABELS = 12  # more different words are not a rating scale
+FEW_BAD = 0.2  # so large a share of cells that are not numbers may be mistakes; with more, the ratings are words
+_NUMBER = re.compile(r"[+-]?(\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+_WITH_WORDS = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?:[-–—=:.)(\]|,]|\s)\s*(?=\D)(?=.*[^\W\d_])(.+)", re.DOTALL)
+_WORDS_BEFORE = re.compile(r"(?:.*\D)?[\[(](\d+(?:[.,]\d+)?)[\])]", re.DOTALL)
+_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de)\s*(\d+)", re.IGNORECASE)
+_STARS = re.compile(r"(★+)☆*|(⭐+)|(\*{1,10})")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Ratings as numbers, or as positions in ``levels``; NaN where there is none."""
+
+    values: np.ndarray
+    levels: tuple[str, ...] | None
+    missing: dict[str, int]
+    """How many cells hold each code for a missing rating; empty cells are under ``""``."""
+    bad: tuple[int, ...]
+    """Positions of cells that hold something else than a rating."""
+    notes: tuple[str, ...]
+
+
+def without_missing(cells: Sequence[str | None]) -> tuple[list[str | None], dict[str, int]]:
+    """Return cells with ``None`` for every code of a missing value, and how often each code stands there.
+
+    Examples
+    --------
+    >>> without_missing(["3", "N/A", None, "-"])
+    (['3', None, None, None], {'N/A': 1, '': 1, '-': 1})
+    """
+    kept: list[str | None] = []
+    codes: Counter[str] = Counter()
+    for cell in cells:
+        text = "" if cell is None else cell.strip()
+        if is_missing(text):
+            codes[text] += 1
+            kept.append(None)
+        else:
+            kept.append(text)
+    return kept, dict(codes)
+
+
+def as_numbers(cells: Sequence[str | None]) -> tuple[np.ndarray, bool]:
+    """Return the numbers in cells, NaN for what is not a number, and whether commas were decimal.
+
+    Examples
+    --------
+    >>> as_numbers(["3,5", "4", None])[0].tolist(), as_numbers(["3,5", "4"])[1]
+    ([3.5, 4.0, nan], True)
+    """
+    commas = any(cell is not None and "," in cell and _NUMBER.fullmatch(cell) for cell in cells)
+    return np.array([_number(cell) for cell in cells], dtype=float), commas
+
+
+@functools.lru_cache(maxsize=2**14)  # a column has few ratings, and many rows
+def _number(cell: str | None) -> float:
+    if cell is None:
+        return np.nan
+    text = cell.strip().removesuffix("%").rstrip()
+    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else np.nan
+
+
+@functools.lru_cache(maxsize=2**14)
+def _number_with_words(cell: str) -> tuple[float, bool]:
+    """Return the number in "4 - good", "good (4)", "4/5", "★★★★", and whether words stand beside it."""
+    if not np.isnan(number := _number(cell)):
+        return number, False
+    if found := _STARS.fullmatch(cell):
+        return float(len(next(stars for stars in found.groups() if stars))), True
+    for pattern in (_OUT_OF, _WITH_WORDS, _WORDS_BEFORE):
+        if found := pattern.fullmatch(cell):
+            return _number(found[1]), True
+    return np.nan, False
+
+
+def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, column: str) -> Parsed:
+    """Read the cells of one scale.
+
+    Parameters
+    ----------
+    cells
+        The cells.
+    levels
+        All labels from low to high, where the user says them.
+    column
+        What the cells are called, for messages.
+
+    Examples
+    --------
+    >>> parsed = parse_ratings(["Agree", "disagree", "N/A", "agree "], None, "rating")
+    >>> parsed.levels, parsed.values.tolist(), parsed.missing
+    (('disagree', 'Agree'), [1.0, 0.0, nan, 1.0], {'N/A': 1})
+    """
+    kept, missing = without_missing(cells)
+    for place, cell in enumerate(kept):
+        if cell is not None and normal(cell) in NON_ANSWERS and (not levels or cell not in levels):
+            missing[cell] = missing.get(cell, 0) + 1
+            kept[place] = None
+    present = [cell for cell in kept if cell is not None]
+    if levels is not None:
+        return _words(kept, tuple(levels), missing, column)
+    if not present:
+        return Parsed(np.full(len(kept), np.nan), None, missing, (), ())
+    numbers, commas = as_numbers(kept)
+    notes = ["commas in ratings are decimal commas"] if commas else []
+    if np.isfinite(numbers).sum() >= (1 - FEW_BAD) * len(present):
+        numbers, plus = _fill_from_words(kept, numbers)
+        bad = [place for place, cell in enumerate(kept) if cell is not None and np.isnan(numbers[place])]
+        return Parsed(numbers, None, missing, tuple(bad), (*notes, *plus))
+    labelled, plus = _fill_from_words(kept, numbers)
+    if np.isfinite(labelled).sum() == len(present):
+        return Parsed(labelled, None, missing, (), (*notes, *plus))
+    return _words(kept, _known_order(present, column), missing, column)
+
+
+def _fill_from_words(cells: list[str | None], numbers: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    filled, example = numbers.copy(), ""
+    for place, cell in enumerate(cells):
+        if cell is not None and np.isnan(numbers[place]):
+            filled[place], worded = _number_with_words(cell)
+            example = example or (cell if worded else "")
+    return filled, [f"the number in {example!r} and the like is the rating"] if example else []
+
+
+def _known_order(present: list[str], column: str) -> tuple[str, ...]:
+    spelled: dict[str, Counter[str]] = {}
+    for label in present:
+        spelled.setdefault(normal(label), Counter())[label] += 1
+    if len(spelled) > MOST_LABELS:
+        raise InputError(
+            f"column {column!r} is not a column of ratings: it has {len(spelled)} different texts, such as "
+            f"{present[0][:60]!r}; name the column with rating="
+        )
+    labels = [counts.most_common(1)[0][0] for counts in spelled.values()]
+    order = order_of_labels(labels)
+    if order is None:
+        raise InputError(
+            f"the ratings in column {column!r} are words whose order is not known: "
+            f"{', '.join(map(repr, labels))} (as they come in the file); put them in order from low to high: "
+            f"levels={labels!r}"
+        )
+    return order
+
+
+def _words(cells: list[str | None], levels: tuple[str, ...], missing: dict[str, int], column: str) -> Parsed:
+    if len({normal(level) for level in levels}) < len(levels) or len(levels) < 2:
+        raise InputError(f"levels={list(levels)!r} needs at least two labels from low to high, each once")
+    place_of = {normal(level): place for place, level in enumerate(levels)}
+    values = np.full(len(cells), np.nan)
+    bad = []
+    for place, cell in enumerate(cells):
+        if cell is None:
+            continue
+        if (found := place_of.get(normal(cell))) is None:
+            bad.append(place)
+        else:
+            values[place] = found
+    if bad and len(bad) == sum(cell is not None for cell in cells):
+        found_labels = list(dict.fromkeys(cell for cell in cells if cell is not None))[:MOST_LABELS]
+        raise InputError(
+            f"none of the labels {', '.join(map(repr, levels))} is in column {column!r}; it has "
+            f"{', '.join(map(repr, found_labels))}"
+        )
+    return Parsed(values, levels, missing, tuple(bad), ())
+
+
+def looks_like_ratings(cells: Sequence[str | None]) -> bool:
+    """Tell whether cells could be ratings: few different numbers or known labels, or numbers from 0 to 100.
+
+    Examples
+    --------
+    >>> [looks_like_ratings(cells) for cells in (["1", "5", None], ["agree", "disagree"], ["a text", "b"])]
+    [True, True, False]
+    """
+    present = Counter(cell.strip() for cell in cells if cell is not None and not is_missing(cell))
+    present = Counter({cell: count for cell, count in present.items() if normal(cell) not in NON_ANSWERS})
+    if not present:
+        return False
+    numbers = np.array([_number_with_words(cell)[0] for cell in present])
+    counts = np.array(list(present.values()), dtype=float)
+    finite = np.isfinite(numbers)
+    if counts[finite].sum() >= (1 - FEW_BAD) * counts.sum():
+        usual = finite & (numbers >= -10) & (numbers <= 100)
+        return bool(counts[usual].sum() >= (1 - FEW_BAD) * counts[finite].sum())
+    labels = {normal(cell): cell for cell in present}
+    return len(labels) <= MOST_LABELS and (
+        order_of_labels(labels.values()) is not None or (len(labels) == 1 and is_known_label(next(iter(labels))))
+    )

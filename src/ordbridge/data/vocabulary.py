@@ -1,0 +1,153 @@
+"""The words by which columns are recognised (``words.toml``), in English, French, German and Spanish."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import unicodedata
+from pathlib import Path
+
+__all__ = ["criteria_in", "is_aside", "is_criterion", "is_summary", "label_role", "plain", "rank_of", "says_rating"]
+
+
+def plain(text: str) -> str:
+    """Return a word without case, blanks, punctuation and accents.
+
+    Examples
+    --------
+    >>> plain("Worker_ID "), plain("Qualité")
+    ('workerid', 'qualite')
+    """
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in decomposed if char.isalnum())
+
+
+def _without_accents(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
+_FILE = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+_WORDS: dict[str, list[str]] = {name: words.split() for name, words in _FILE["words"].items()}
+_RANKS = {
+    role: {plain(word): rank for rank, words in reversed(list(enumerate(tiers.values()))) for word in words.split()}
+    for role, tiers in _FILE["roles"].items()
+}
+CRITERIA, ASIDE, SUMMARY, FILLERS = (frozenset(_WORDS[name]) for name in ("criteria", "aside", "summary", "fillers"))
+_RANGE = re.compile(r"[(\[]?\b\d+\s*(-|–|to|bis|à|a)\s*\d+\b[)\]]?")
+_PARENTHESIS = re.compile(r"\([^)]*\)|#")
+_ENDING = re.compile(r"(?<=.)(ids?|no|nr|num|number|name|code|key|idx|label|nummer|numero)$")
+_VAGUE = ("general", "complete", "simple")  # common words that are criteria only by themselves
+
+
+def _names(kind: str, rest: str) -> re.Pattern[str]:
+    tail = r"(\s*[:–(,].*)?"  # "Text 3: The cat sat on …"
+    return re.compile(rf"({'|'.join(_WORDS[kind])}) ?{rest}{tail}", re.IGNORECASE | re.DOTALL)
+
+
+_LABELS = (
+    ("participant", _names("raters", r"([a-z]|\d+)?")),
+    ("item", _names("items", r"\d+")),
+    ("system", _names("systems", r"([a-z]|\d+)")),
+    ("participant", re.compile(r"[rjpaw] ?\d+", re.IGNORECASE)),
+    ("item", re.compile(r"[it] ?\d+", re.IGNORECASE)),
+    ("system", re.compile(r"[ms] ?\d+", re.IGNORECASE)),
+)
+_SIZES = (
+    r"small|base|large|xl|xxl|mini|turbo|nano|pro|chat|instruct|flash|opus|sonnet|haiku|\d+b|ft|finetuned|zeroshot|"
+)
+_SYSTEM_NAMES = re.compile(rf"({'|'.join(_WORDS['system_names'])})(v?\d+)*({_SIZES}fewshot|o|a|b|c)*(v?\d+)*")
+
+
+def rank_of(role: str, column: str) -> int | None:
+    """Return how surely a column's name says a role, 0 being surest, or ``None``.
+
+    The whole name counts, without a range such as (1-5) and without endings such as "number"; else a word of it does,
+    if it belongs to one role only.
+
+    Examples
+    --------
+    >>> rank_of("participant", "WorkerId"), rank_of("participant", "Email Address"), rank_of("system", "fluency")
+    (1, 2, None)
+    >>> rank_of("rating", "Rating (1-5)"), rank_of("participant", "Rater no."), rank_of("system", "evaluated_system")
+    (0, 1, 2)
+    """
+    name = plain(_PARENTHESIS.sub("", _RANGE.sub("", column))) or plain(column)
+    if (rank := _RANKS[role].get(name)) is not None:
+        return rank
+    if (rank := _RANKS[role].get(_ENDING.sub("", name))) is not None:
+        return max(rank, 1)
+    words = [plain(word) for word in re.split(r"[^\w]+|_|(?<=[a-z])(?=[A-Z])", column)]
+    hit = [other for other in _RANKS if any(_RANKS[other].get(word, 2) < 2 for word in words)]
+    counted = any(word.isdigit() or len(word) == 1 for word in words)  # "system_a" is one of several
+    aside = any(word in ASIDE for word in words) or len(words) > 3
+    return 2 if hit == [role] and role != "rating" and not counted and not aside else None
+
+
+def is_criterion(column: str) -> bool:
+    """Tell whether a name is a criterion of quality, such as Fluency or "overall quality (1-5)".
+
+    Examples
+    --------
+    >>> is_criterion("Overall quality (1-5)"), is_criterion("fluency_A")
+    (True, False)
+    """
+    words = [plain(word) for word in re.split(r"[\s_\-./()]+", _RANGE.sub("", column))]
+    rest = [word for word in words if word and word not in FILLERS]
+    return plain(column) in CRITERIA or (bool(rest) and all(word in CRITERIA for word in rest))
+
+
+def says_rating(column: str) -> bool:
+    """Tell whether a word of a name says that a column holds ratings, as in rating_2 or "fluency of A"."""
+    words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z\d])", column) if len(word) > 1]
+    return any(is_criterion(word) or _RANKS["rating"].get(plain(word), 2) < 2 for word in words)
+
+
+def criteria_in(text: str) -> list[str]:
+    """Return the words of a question that name a criterion.
+
+    Examples
+    --------
+    >>> criteria_in("How fluent is the summary?")
+    ['fluent']
+    """
+    return [word for word in map(plain, re.split(r"\W+", text)) if word in CRITERIA and word not in _VAGUE]
+
+
+def is_aside(column: str) -> bool:
+    """Tell whether a column stands beside ratings, such as times, ages, comments."""
+    name = plain(column)
+    return name in ASIDE or name.endswith(("time", "date", "comment", "comments", "seconds", "timestamp", "duration"))
+
+
+def is_summary(name: str) -> bool:
+    """Tell whether a row or column holds means or sums of the others."""
+    return plain(name) in SUMMARY
+
+
+def label_role(labels: list[str]) -> str | None:
+    """Return what a set of labels stands for, where their words say so.
+
+    Examples
+    --------
+    >>> label_role(["Rater 1", "Rater 2"]), label_role(["fluency", "adequacy"]), label_role(["GPT-4", "baseline"])
+    ('participant', 'criterion', 'system')
+    >>> label_role(["Anna", "Ben"])
+    """
+    return _label_role(tuple(labels))
+
+
+@functools.lru_cache(maxsize=256)
+def _label_role(labels: tuple[str, ...]) -> str | None:
+    words = [re.sub(r"[\s_\-.#]+", " ", _without_accents(label)).strip() for label in labels]
+    if sum(is_criterion(word) for word in words) * 2 >= len(words):
+        return "criterion"
+    for role, pattern in _LABELS:
+        if all(pattern.fullmatch(word) for word in words):
+            return role
+    if sum(bool(_SYSTEM_NAMES.fullmatch(plain(word))) for word in words) * 2 >= len(words):
+        return "system"
+    asked = [tuple(criteria_in(label)) for label in labels]
+    if all(asked) and len(set(asked)) == len(asked):
+        return "criterion"
+    return None

@@ -1,0 +1,28 @@
+"""Pictures. Every function returns a matplotlib Figure that belongs to no window; ``figure.savefig(path)`` keeps it."""
+
+from ordbridge.figures.coefficients import forest
+from ordbridge.figures.judges import judge_against_people
+from ordbridge.figures.latent import implied_difference
+from ordbridge.figures.moving_thresholds import thresholds
+from ordbridge.figures.plan import plan_contours
+from ordbridge.figures.power import power_curves
+from ordbridge.figures.raters import categories_used, d_study, pairs_heatmap, ratings_by_item, severity_and_consistency
+from ordbridge.figures.scale import scale_views
+from ordbridge.figures.system_ratings import SystemRatings, systems
+
+__all__ = [
+    "SystemRatings",
+    "categories_used",
+    "d_study",
+    "forest",
+    "implied_difference",
+    "judge_against_people",
+    "pairs_heatmap",
+    "plan_contours",
+    "power_curves",
+    "ratings_by_item",
+    "scale_views",
+    "severity_and_consistency",
+    "systems",
+    "thresholds",
+]

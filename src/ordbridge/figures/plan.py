@@ -1,0 +1,111 @@
+"""The trade-off of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ordbridge.planning import Plan
+
+__all__ = ["plan_contours"]
+
+VERDICTS = {"reaches": BLUE, "undecided": GREY, "falls short": ORANGE}
+
+
+def plan_contours(plan: Plan) -> Figure:
+    """Draw the trade-off of a plan: power over items and ratings per text, with the contour of the target.
+
+    Shades and contours are the curve through all simulations; dots are the designs that were simulated, by what their
+    own intervals say, and the ring is the recommended one. If only one number of ratings, or one design, was asked
+    for, power is drawn over the items, or over the effect.
+
+    Parameters
+    ----------
+    plan
+        What :func:`ordbridge.planning.plan` returned.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> truth = ob.simulate.Truth(effects=(1.0,), thresholds=(-1, 0, 1))
+    >>> vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
+    >>> plan = ob.planning.plan(truth, model="lm", vary=vary, texts_per_participant=10)
+    >>> len(plan_contours(plan).axes)
+    2
+    """
+    rows = plan.designs.to_pylist()
+    figure = empty_figure(6.6, 4.4)
+    panel = figure.subplots()
+    target = plan.asked["target"]
+    if len({row["ratings_per_text"] for row in rows}) > 1 and len({row["items"] for row in rows}) > 1:
+        _contours(figure, panel, plan, rows)
+        x, y, what = "items", "ratings_per_text", "Items and ratings"
+    else:
+        x, y = ("items" if len({row["items"] for row in rows}) > 1 else "effect"), "power"
+        _curve_over(panel, plan, rows, x)
+        what = "Power over the items" if x == "items" else "Power over the effect"
+    _simulated(panel, plan, [row for row in rows if row["n"]], x, y)
+    title(panel, what, f"{plan.asked['test']}, target {target:.0%}, alpha {plan.asked['alpha']:g}")
+    panel.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    return figure
+
+
+def _contours(figure: Figure, panel: Axes, plan: Plan, rows: list[dict[str, Any]]) -> None:
+    items, ratings = (np.array(sorted({row[name] for row in rows})) for name in ("items", "ratings_per_text"))
+    m, r = np.meshgrid(np.linspace(items[0], items[-1], 150), np.linspace(ratings[0], ratings[-1], 100))
+    power = plan.curve.power(_distance(plan, rows), m, r)
+    shades = panel.contourf(m, r, power, levels=np.linspace(0, 1, 11), cmap="Greys", alpha=0.4)
+    figure.colorbar(shades, ax=panel, label="power (curve through all simulations)")
+    if power.min() < plan.asked["target"] < power.max():
+        line = panel.contour(m, r, power, levels=[plan.asked["target"]], colors=[INK], linewidths=2)
+        panel.clabel(line, fmt=lambda level: f"{level:.0%}", fontsize=9)
+    panel.set_yticks(ratings, [f"{number:g}" for number in ratings])
+    panel.set_xlabel("items")
+    panel.set_ylabel("ratings per text")
+
+
+def _distance(plan: Plan, rows: list[dict[str, Any]]) -> float:
+    """Return what the curve sees as the effect: the effect, or how far it lies within a margin."""
+    inside = plan.asked["inside_margin"]
+    return float(rows[0]["effect"] if inside is None else inside)
+
+
+def _curve_over(panel: Axes, plan: Plan, rows: list[dict[str, Any]], axis: str) -> None:
+    low, high = (edge(row[axis] for row in rows) for edge in (min, max))
+    if low == high:
+        low, high = 0.0, 2 * high
+    x = np.linspace(low, high, 200)
+    at = {"effect": _distance(plan, rows), "items": rows[0]["items"], axis: x}
+    panel.plot(x, plan.curve.power(at["effect"], at["items"], rows[0]["ratings_per_text"]), color=INK, linewidth=1.2)
+    panel.axhline(plan.asked["target"], color=GREY, linewidth=0.8, linestyle=":")
+    panel.set_ylim(-0.02, 1.02)
+    panel.set_xlabel(axis)
+    panel.set_ylabel("power")
+
+
+def _simulated(panel: Axes, plan: Plan, rows: list[dict[str, Any]], x: str, y: str) -> None:
+    for verdict, colour in VERDICTS.items():
+        here = [row for row in rows if row["verdict"] == verdict]
+        if not here:
+            continue
+        across, up = [row[x] for row in here], [row[y] for row in here]
+        hollow = verdict == "undecided"  # to be seen on the grey of the curve
+        look: dict[str, Any] = {
+            "edgecolor": INK if hollow else "white",
+            "linewidth": 0.8,
+            "zorder": 3,
+            "clip_on": False,
+        }
+        panel.scatter(across, up, s=28, color="white" if hollow else colour, label=verdict, **look)
+        if y == "power":
+            panel.vlines(across, [r["conf_low"] for r in here], [r["conf_high"] for r in here], color=colour)
+    if (best := plan.recommended) is not None and plan.question != "power":
+        ring: dict[str, Any] = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.6, "zorder": 4, "clip_on": False}
+        panel.scatter([best[x]], [best[y]], s=150, label="recommended", **ring)

@@ -1,0 +1,250 @@
+"""How many ratings by people a study needs with a judge, and what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.checks import number, share, whole
+from ordbridge.errors import InputError
+from ordbridge.judges.judged import Columns, read_judged
+from ordbridge.judges.prediction_powered import contrast
+from ordbridge.reliability.jackknife import raters_as
+
+__all__ = ["JudgePlan", "plan"]
+
+_SCHEMA = pa.schema(
+    [
+        ("what", pa.string()),
+        ("correlation", pa.float64()),
+        *((name, pa.int64()) for name in ("people_only", "with_judge", "with_judge_low", "with_judge_high")),
+        ("texts_for_judge", pa.int64()),
+        *((name, pa.float64()) for name in ("saved", "cost_people_only", "cost_with_judge", "cost_saved")),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """Result of :func:`plan`.
+
+    Attributes
+    ----------
+    needed
+        One row per mean or difference: the ``correlation`` of people's and the judge's ratings, how many ratings by
+        people a system needs without and with the judge (and over the uncertainty of the correlation), on how many of
+        its texts the judge is asked, the share ``saved``, and costs where prices are given.
+    goal
+        What is to be reached, in words.
+    sentence
+        The answer.
+    """
+
+    needed: pa.Table
+    goal: str
+    sentence: str
+
+
+def plan(
+    data: Any = None,
+    judge: str | None = None,
+    *,
+    width: float | None = None,
+    effect: float | None = None,
+    power: float = 0.8,
+    texts: int | None = None,
+    sd: float | None = None,
+    correlation: float | None = None,
+    cost: Mapping[str, float] | None = None,
+    raters: str | None = None,
+    conf_level: float = 0.95,
+    **columns: Any,
+) -> JudgePlan:
+    r"""Say how many ratings by people are needed with this judge, and what it saves.
+
+    With a correlation ρ of people's and the judge's ratings, n texts rated by people and T by the judge, the variance
+    is :math:`\sigma^2 ((1 - \rho^2)/n + \rho^2/T)`, and :math:`\sigma^2/n` without a judge.
+
+    Parameters
+    ----------
+    data, judge, raters, **columns
+        Ratings of a pilot, see :func:`ordbridge.judges.estimate`: each difference of two systems, or the mean where
+        there is one. Or give ``sd`` and ``correlation``.
+    width, effect, power
+        What is to be reached: an interval of this width; or this ``power`` to find an ``effect`` in points. By default
+        the width that people's ratings alone have now.
+    texts
+        How many texts of a system the judge can rate; by default as many as in the data (ten times as many, if people
+        rated them all) or, if prices are given, as many as are cheapest.
+    sd, correlation
+        Standard deviation of people's ratings of a text (of a difference of two systems: of the difference), and their
+        correlation with the judge's, without data.
+    cost
+        Price of a rating by ``human`` and by ``judge``.
+    conf_level
+        Level of the interval, and of the test.
+
+    Examples
+    --------
+    >>> found = plan(sd=1.0, correlation=0.8, width=0.3, texts=1000, cost={"human": 0.5, "judge": 0.01})
+    >>> found.sentence
+    'For an interval of width 0.3, people alone need 171 ratings of each system; with the judge on 1000 texts 70,
+    which saves 59 % (from 85.50 to 45.00).'
+    """
+    share("conf_level", conf_level)
+    share("power", power)
+    prices = {"human": 0.0, "judge": 0.0} | {
+        name: number(f"cost {name}", price) for name, price in (cost or {}).items()
+    }
+    if set(prices) != {"human", "judge"}:
+        raise InputError("cost= has the prices of a rating by 'human' and by 'judge'")
+    if width is not None and effect is not None:
+        raise InputError("give width= or effect=, not both")
+    if texts is not None:
+        whole("texts", texts, least=2)
+    found = _without_data(sd, correlation) if data is None else _from_data(data, judge, raters, conf_level, columns)
+    rows = []
+    for one in found:
+        variance = _wanted(one, width, effect, power, conf_level)
+        rows.append(_row(one, variance, texts, prices if cost else None))
+    first = rows[0]
+    goal = (
+        f"an interval of width {width:g}" if width is not None
+        else f"{power:.0%} power to find {effect:g} points" if effect is not None
+        else "the interval that people's ratings alone have now"
+    )  # fmt: skip
+    return JudgePlan(pa.Table.from_pylist(rows, schema=_SCHEMA), goal, _sentence(first, goal, len(rows)))
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Standard deviation of one text, correlation with its interval, and numbers of texts in the data."""
+
+    what: str
+    sd: float
+    correlation: float
+    low: float
+    high: float
+    n: int | None
+    texts: int | None
+    per_text: float
+
+
+def _without_data(sd: float | None, correlation: float | None) -> list[_Spread]:
+    if sd is None or correlation is None:
+        raise InputError("give the ratings of a pilot, or both sd= and correlation=")
+    if number("sd", sd) <= 0:
+        raise InputError(f"sd={sd!r} must be above 0")
+    rho = share("correlation", correlation, ends=True)
+    return [_Spread("each system", float(sd), rho, rho, rho, None, None, 1.0)]
+
+
+def _from_data(
+    data: Any, judge: str | None, raters: str | None, conf_level: float, columns: dict[str, Any]
+) -> list[_Spread]:
+    """Return the spread of each difference, or of the mean, from a pilot."""
+    from scipy.stats import norm
+
+    read = read_judged(data, judge, Columns(**columns))
+    random = raters_as(read.humans.rated_by(1), raters) == "random"
+    both = (read.judge_code >= 0) & (read.humans.per_item > 0)
+    per_text = float(read.humans.per_item[both].mean()) if both.any() else 1.0
+    systems = [name for name in read.systems if (both & (read.system_of == name)).sum() >= 3]
+    if not systems:
+        raise InputError("no system has three texts that both people and the judge rated")
+    wanted: list[dict[str, float]] = [{one: 1.0, other: -1.0} for one, other in combinations(systems, 2)]
+    found = []
+    for weights in wanted or [{systems[0]: 1.0}]:
+        got = contrast(read, weights, read.humans.points, random, conf_level)
+        n = int(np.mean([(both & (read.system_of == name)).sum() for name in weights]))
+        total = int(min(((read.judge_code >= 0) & (read.system_of == name)).sum() for name in weights))
+        rho = sqrt(got.explained)
+        z, half = np.arctanh(min(rho, 1 - 1e-9)), norm.ppf((1 + conf_level) / 2) / sqrt(max(got.clusters - 3, 1))
+        names = list(weights)
+        what = f"{names[0]} − {names[1]}" if len(names) == 2 else names[0]
+        low, high = (max(0.0, float(np.tanh(z + sign * half))) for sign in (-1, 1))
+        total = total if total > n else 10 * n
+        found.append(_Spread(what, sqrt(got.variance * n), rho, low, high, n, total, per_text))
+    return found
+
+
+def _wanted(one: _Spread, width: float | None, effect: float | None, power: float, conf_level: float) -> float:
+    """Return the variance that the goal asks for."""
+    from scipy.stats import norm
+
+    z = norm.ppf((1 + conf_level) / 2)
+    if width is not None:
+        if number("width", width) <= 0:
+            raise InputError(f"width={width!r} must be above 0")
+        return float((width / 2 / z) ** 2)
+    if effect is not None:
+        if number("effect", effect) == 0:
+            raise InputError("effect=0 cannot be found; give a difference in points")
+        return float((effect / (z + norm.ppf(power))) ** 2)
+    if one.n is None:
+        raise InputError("without data give width= or effect=")
+    return one.sd**2 / one.n
+
+
+def _row(one: _Spread, variance: float, texts: int | None, prices: dict[str, float] | None) -> dict[str, Any]:
+    alone = max(2, ceil(one.sd**2 / variance - 1e-9))
+    judged = texts or one.texts
+    if texts is None and prices and prices["judge"] > 0 and prices["human"] > 0:
+        judged = _cheapest(one, variance, prices) or judged
+    if judged is None:
+        raise InputError(
+            "say how many texts the judge can rate (texts=), or the prices of both kinds of ratings (cost=)"
+        )
+    needed = [_people(one.sd, rho, variance, judged, alone) for rho in (one.correlation, one.high, one.low)]
+    k = one.per_text
+    row: dict[str, Any] = {
+        "what": one.what,
+        "correlation": one.correlation,
+        "people_only": round(alone * k),
+        "with_judge": round(needed[0] * k),
+        "with_judge_low": round(needed[1] * k),
+        "with_judge_high": round(needed[2] * k),
+        "texts_for_judge": judged,
+        "saved": 1 - needed[0] / alone,
+    }
+    if prices:
+        row["cost_people_only"] = alone * k * prices["human"]
+        row["cost_with_judge"] = needed[0] * k * prices["human"] + judged * prices["judge"]
+        row["cost_saved"] = row["cost_people_only"] - row["cost_with_judge"]
+    return row
+
+
+def _people(sd: float, rho: float, variance: float, judged: int, alone: int) -> int:
+    """Return how many texts people must rate beside a judge who rates so many; never more than without it."""
+    rest = variance - sd**2 * rho**2 / judged
+    if rest <= 0:
+        return alone
+    return min(alone, max(2, ceil(sd**2 * (1 - rho**2) / rest - 1e-9)))
+
+
+def _cheapest(one: _Spread, variance: float, prices: dict[str, float]) -> int | None:
+    """Return on how many texts the judge is asked in the cheapest study that has the variance (by Lagrange)."""
+    rho = one.correlation
+    if rho <= 0:
+        return None
+    human, judge = prices["human"] * one.per_text, prices["judge"]
+    both = sqrt((1 - rho**2) * human) + sqrt(rho**2 * judge)
+    return max(2, ceil(one.sd**2 / variance * both * rho / sqrt(judge)))
+
+
+def _sentence(row: dict[str, Any], goal: str, n: int) -> str:
+    what = "" if n == 1 else f" ({row['what']})"
+    money = ""
+    if row.get("cost_people_only") is not None:
+        money = f" (from {row['cost_people_only']:.2f} to {row['cost_with_judge']:.2f})"
+    less = f"which saves {row['saved']:.0%}".replace("%", " %") if row["saved"] > 0 else "so that it saves nothing"
+    return (
+        f"For {goal}{what}, people alone need {row['people_only']} ratings of each system; with the judge on "
+        f"{row['texts_for_judge']} texts {row['with_judge']}, {less}{money}."
+    )

@@ -1,0 +1,55 @@
+"""A clmm whose printed test rests on few participants or items says so.
+
+The printed test takes the estimated variances for known. What a coefficient's test depends on is the number of levels
+over which its column varies as a random slope, or between which alone it varies; with few of them it rejects true null
+hypotheses too often. The shares are measured by ``benchmarks/small_studies.py`` (docs/inference.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ordbridge.models.problem import Condition, Estimates, Matrices
+
+__all__ = ["SIZES", "few_levels"]
+
+SIZES = ((5, 0.13), (10, 0.10))
+"""With fewer levels than the first number, how often Wald's test at the 5 % level rejects a true null hypothesis: the
+means over all cells of the grid with 3 and with 5 raters and two systems."""
+PEOPLE_AND_TEXTS = ("annotator", "evaluator", "item", "judge", "participant", "rater", "subject", "worker")
+
+
+def few_levels(found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
+    """Return a message for each grouping factor with too few levels for Wald's test.
+
+    Parameters
+    ----------
+    found
+        The estimates of a clmm.
+    rows
+        The model matrices of the rows that were used (:meth:`ordbridge.Fit.matrices`).
+    """
+    said = []
+    for group in dict.fromkeys(term.group for term in found.random):
+        mine = [k for k, term in enumerate(found.random) if term.group == group]
+        levels = len(found.random[mine[0]].levels)
+        size = next((share for limit, share in SIZES if levels < limit), None)
+        if size is None or not rows.X.shape[1]:
+            continue
+        if any(name != "(Intercept)" for k in mine for name in found.random[k].terms):
+            how = f"in about {100 * size:.0f} % of such studies"
+        elif _between(rows.X, rows.level[mine[0]], levels):
+            how = "too often, because a predictor varies only between them"
+        else:
+            continue
+        who = f"{levels} {group}s" if group in PEOPLE_AND_TEXTS else f"{levels} levels of {group}"
+        text = f"{who}: the Wald test rejects a true null {how}; use method='bootstrap'"
+        said.append(Condition("inference", "message", text))
+    return tuple(said)
+
+
+def _between(X: np.ndarray, level: np.ndarray, levels: int) -> bool:
+    """Tell whether some column is constant within every level."""
+    first = np.zeros(levels, dtype=int)
+    first[level[::-1]] = np.arange(len(level))[::-1]  # a row of each level
+    return bool((X[first[level]] == X).all(axis=0).any())

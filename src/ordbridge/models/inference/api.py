@@ -1,0 +1,79 @@
+"""``fit.test``: one row per hypothesis, by any of the methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ordbridge.checks import choice
+from ordbridge.errors import InputError
+from ordbridge.models.inference import bootstrap, f_ratio, likelihood_ratio, wald
+from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, term_labels
+from ordbridge.progress import Progress
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = ["METHODS", "test"]
+
+METHODS = ("wald", "lrt", "bootstrap", "bartlett", "f")
+COLUMNS = {
+    "term": pa.string(),
+    "method": pa.string(),
+    "statistic": pa.float64(),
+    "df": pa.int64(),
+    "den_df": pa.float64(),
+    "p_value": pa.float64(),
+    "mc_error": pa.float64(),
+    "draws": pa.int64(),
+    "failed": pa.int64(),
+    "engine": pa.string(),
+}
+
+
+def test(
+    fit: Fit,
+    term: str | Mapping[str, float] | None,
+    method: str,
+    draws: int,
+    seed: int,
+    jobs: int,
+    store: str | PathLike[str] | None,
+    progress: Callable[[Progress], None] | None,
+) -> pa.Table:
+    """Test one term, or every term of the fixed part; see :meth:`ordbridge.Fit.test`."""
+    choice("method", method, METHODS)
+    terms = term_labels(fit) if term is None else (term,)
+    if not terms:
+        raise InputError("the model has no term to test")
+    rows: list[dict[str, Any]] = []
+    notes: dict[str, None] = {}
+    for one in terms:
+        tested = hypothesis(fit, one)
+        found = _by(method, fit, tested, draws=draws, seed=seed, jobs=jobs, store=store, progress=progress)
+        notes |= dict.fromkeys((*tested.notes, *found.pop("notes", ())))
+        row = {"term": tested.label, "method": method, "engine": fit.engine} | found
+        rows.append({name: _known(row.get(name)) for name in COLUMNS})
+    table = pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS))
+    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+
+
+def _by(method: str, fit: Fit, tested: Hypothesis, **options: Any) -> dict[str, Any]:
+    if method == "bootstrap":
+        return bootstrap.test(fit, tested, **options)
+    if method == "bartlett":
+        return bootstrap.bartlett(fit, tested, **options)
+    alone: dict[str, Callable[[Fit, Hypothesis], dict[str, Any]]] = {
+        "wald": wald.test,
+        "lrt": likelihood_ratio.test,
+        "f": f_ratio.test,
+    }
+    return alone[method](fit, tested)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

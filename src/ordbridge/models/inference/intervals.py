@@ -1,0 +1,180 @@
+"""Confidence intervals of thresholds, coefficients and standard deviations.
+
+``wald``
+    estimate ± quantile × standard error, as ``tidy()`` has it; there is none for standard deviations.
+``profile``
+    All values that a likelihood ratio test would not reject: with ℓ(v) the highest log likelihood with the number held
+    at v, those with 2 (ℓ̂ − ℓ(v)) below the quantile of χ²(1). A standard deviation may have 0 as its lower end.
+``bootstrap``
+    Quantiles of the estimates in responses drawn from the fit (percentile intervals, Davison & Hinkley 1997, 5.3.1).
+
+Profile and bootstrap come from native fits by maximum likelihood, as R's ``confint`` of an lmer fitted by REML does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.checks import choice, share, whole
+from ordbridge.errors import FitError
+from ordbridge.models.engines import engine_module
+from ordbridge.models.inference.hypothesis import on_rows
+from ordbridge.models.inference.resampling import (
+    FAILURES,
+    Source,
+    by_likelihood,
+    native,
+    native_notes,
+    percentiles,
+    results,
+    with_response,
+)
+from ordbridge.models.problem import Estimates
+from ordbridge.progress import Progress
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = ["METHODS", "confint"]
+
+METHODS = ("wald", "profile", "bootstrap")
+Key = tuple[str, str | None, str | None]  # effect, group, term
+COLUMNS = {
+    "effect": pa.string(),
+    "group": pa.string(),
+    "term": pa.string(),
+    "estimate": pa.float64(),
+    "conf_low": pa.float64(),
+    "conf_high": pa.float64(),
+    "method": pa.string(),
+    "engine": pa.string(),
+}
+BETTER = 1e-3  # log likelihood by which a held value may beat the optimum: rounding
+STEPS = 40  # after which an end that has not come is infinitely far away
+
+
+def confint(
+    fit: Fit,
+    method: str,
+    conf_level: float,
+    draws: int,
+    seed: int,
+    jobs: int,
+    store: str | PathLike[str] | None,
+    progress: Callable[[Progress], None] | None,
+) -> pa.Table:
+    """Return an interval for every parameter; see :meth:`ordbridge.Fit.confint`."""
+    choice("method", method, METHODS)
+    share("conf_level", conf_level)
+    engine, notes = fit.engine, []
+    if method == "wald":
+        columns = ("effect", "term", "conf_low", "conf_high")
+        rows = zip(*(fit.tidy(conf_level)[name].to_pylist() for name in columns), strict=True)
+        ends: dict[Key, tuple[float, float]] = {(effect, None, term): (low, high) for effect, term, low, high in rows}
+    else:
+        engine = "fast"
+        problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
+        found = native(f"method={method!r}", problem, instead="wald")
+        notes += native_notes(fit, found)
+        if method == "profile":
+            ends = _profile_ends(engine_module("fast").profile(problem), conf_level, notes)
+        else:
+            work = Estimation(Source.of(problem, found, whole("seed", seed, least=0)), tuple(_estimates(found)))
+            drawn = np.array(list(results(work, whole("draws", draws, least=19), jobs, store, progress)))
+            limits = zip(*percentiles(drawn, conf_level, notes), strict=True)
+            ends = {key: (float(low), float(high)) for key, (low, high) in zip(work.keys, limits, strict=True)}
+    rows_out = [
+        dict(zip(COLUMNS, (*key, estimate, *map(_finite, ends[key]), method, engine), strict=True))
+        for key, estimate in _estimates(fit.estimates).items()
+        if key in ends
+    ]
+    table = pa.Table.from_pylist(rows_out, schema=pa.schema(COLUMNS))
+    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+
+
+def _estimates(e: Estimates) -> dict[Key, float]:
+    """Return everything that has an interval: thresholds, coefficients, standard deviations."""
+    found: dict[Key, float] = {}
+    for effect, term, value in zip(e.effects, e.terms, e.estimate, strict=True):
+        found[effect, None, term] = float(value)
+    for random in e.random:
+        for term, variance in zip(random.terms, np.diag(random.covariance), strict=True):
+            found["sd", random.group, term] = math.sqrt(variance)
+    if e.sigma is not None:
+        found["sd", "Residual", None] = e.sigma
+    return found
+
+
+def _profile_ends(profile: Any, conf_level: float, notes: list[str]) -> dict[Key, tuple[float, float]]:
+    from scipy import stats
+
+    limit = float(stats.norm.ppf(0.5 + conf_level / 2))
+    ends: dict[Key, tuple[float, float]] = {}
+    for k, one in enumerate(profile.quantities):
+        low, high = (_end(profile, k, side, limit) for side in (-1, 1))
+        ends[one.effect, one.group, one.term] = (low, high)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            notes.append(f"the likelihood of {one.term or one.group} does not fall far enough: the interval has no end")
+    return ends
+
+
+def _end(profile: Any, k: int, side: int, limit: float) -> float:
+    """Return where the signed root of the likelihood ratio reaches the limit; it is close to linear in the value."""
+    from scipy.optimize import brentq
+
+    one = profile.quantities[k]
+
+    def root(value: float) -> float:
+        ratio = 2.0 * (profile.loglik - profile.at(k, value))
+        if ratio < -2.0 * BETTER:
+            raise FitError(
+                f"with {one.term or one.group} held at {value:.4g} the log likelihood is higher than that of the fit, "
+                "which did not reach its optimum"
+            )
+        return math.sqrt(min(max(ratio, 0.0), 1e6)) - limit
+
+    least = 0.0 if one.effect == "sd" else -math.inf
+    if side < 0 and one.effect == "sd" and root(0.0) <= 0:
+        return 0.0
+    inside, distance = one.estimate, limit * one.step
+    for _ in range(STEPS):
+        value = max(one.estimate + side * distance, least)
+        found = root(value)
+        if found > 0:
+            return float(brentq(root, inside, value, xtol=1e-7 * max(one.step, 1e-12), rtol=1e-10))
+        inside = value
+        distance *= min(max(1.1 * limit / max(found + limit, 1e-6), 1.1), 3.0)
+    return side * math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """Draws responses from a fitted model and fits it to them."""
+
+    source: Source
+    keys: tuple[Key, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these draws from any other."""
+        return self.source.fingerprint("estimates")
+
+    def one(self, draw: int) -> list[float]:
+        """Return the estimates of one draw; NaN where it could not be fitted, or lacks a category."""
+        try:
+            problem = with_response(self.source.problem, self.source.response(draw))
+            found = _estimates(engine_module("fast").fit(problem))
+        except FAILURES:
+            found = {}
+        return [found[key] for key in self.keys] if set(self.keys) <= found.keys() else [math.nan] * len(self.keys)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value

@@ -1,0 +1,466 @@
+"""Effects that people can say: mean ratings of systems, differences in points, probabilities.
+
+For each combination of levels of the factors, with numeric predictors at their means (emmeans' reference grid), the
+model gives the probability of each category, for clmm integrated over new participants and items:
+
+    P(y ≤ j) = ∫ F((θ_j − η − √v·x) / σ) φ(x) dx,   v = zᵀΣz
+
+with the thresholds θ and the residual spread σ of the levels, where nominal and scale effects move them. Means are
+averages over the levels of other factors with equal weights, on the scale that is asked for. Standard errors are by the
+delta method from the covariance of thresholds and coefficients; the variances of random effects are taken as known
+there, and only the bootstrap knows that they are estimated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.checks import choice, number, share, whole
+from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.formula import Call, Name, Summand, expand, names
+from ordbridge.models import predict as prediction
+from ordbridge.models import thresholds
+from ordbridge.models.columns import Column
+from ordbridge.models.engines import engine_module
+from ordbridge.models.inference.adjust import adjusted, quantile
+from ordbridge.models.inference.hypothesis import on_rows
+from ordbridge.models.inference.resampling import (
+    FAILURES,
+    Source,
+    by_likelihood,
+    native,
+    native_notes,
+    percentiles,
+    results,
+    with_response,
+)
+from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.progress import Progress
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = [
+    "SCALES",
+    "Effects",
+    "Line",
+    "delta",
+    "effects",
+    "equivalence",
+    "level_word",
+    "means",
+    "reference_grid",
+]
+
+SCALES = ("rating", "latent", "probability")
+METHODS = ("delta", "bootstrap")
+STEP = 1e-5  # of differences, in standard errors of a parameter
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table: what it is about, where 0 (or ½) means no difference."""
+
+    what: str  # "mean", "probability", "difference" or "superiority"
+    by: tuple[str, ...]
+    level: str
+    category: str | None = None
+    null: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceGrid:
+    """Levels of a factor, within those of others, as rows of a model to be averaged."""
+
+    columns: dict[str, Column]
+    cells: tuple[tuple[tuple[str, ...], str, np.ndarray], ...]  # levels of by, level, its rows
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return all pairs of cells with the same levels of ``by``."""
+        return [
+            (i, j) for i, j in itertools.combinations(range(len(self.cells)), 2) if self.cells[i][0] == self.cells[j][0]
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Means and differences with their joint covariance, and the combinations of coefficients behind the means."""
+
+    lines: list[Line]
+    estimate: np.ndarray
+    covariance: np.ndarray
+    df: np.ndarray  # NaN for z
+    cells: tuple[str, ...]  # the levels
+    pairs: list[tuple[int, int]]  # of cells
+    combinations: np.ndarray  # a row for each cell, over the fixed coefficients
+    variance: np.ndarray  # of the ratings of each cell around its mean, those of new participants and items (lm, lmer)
+
+
+def effects(fit: Fit, factor: str, on: str = "rating") -> Effects:
+    """Return the means of a factor's levels, or probabilities, and all pairwise comparisons, by the delta method.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> found = effects(ob.lm("y ~ s", {"y": [1.0, 2.0, 4.0, 5.0], "s": list("AABB")}, engine="fast"), "s")
+    >>> found.cells, found.estimate.round(6).tolist(), found.covariance.diagonal().round(6).tolist()
+    (('A', 'B'), [1.5, 4.5, -3.0], [0.25, 0.25, 0.5])
+    """
+    choice("on", on, SCALES)
+    _refuse(fit.problem, on)
+    grid = reference_grid(fit, _wanted(fit, factor, None))
+    lines, value = _asked(fit.problem, fit.estimates.levels, grid, on)
+    estimate, covariance = delta(fit, grid, value)
+    combinations = _combinations(fit, grid)
+    df = _df(fit, grid, len(lines))
+    names = tuple(level for _, level, _ in grid.cells)
+    return Effects(lines, estimate, covariance, df, names, grid.pairs(), combinations, _spread(fit, grid))
+
+
+def _spread(fit: Fit, grid: ReferenceGrid) -> np.ndarray:
+    """Return the variance of ratings in each cell of a linear model, NaN for ordinal ones."""
+    e = fit.estimates
+    if e.sigma is None:
+        return np.full(len(grid.cells), np.nan)
+    variance = e.sigma**2 + prediction.marginal_variance(e, fit.matrices(grid.columns))
+    return np.array([variance[own].mean() for _, _, own in grid.cells])
+
+
+def means(
+    fit: Fit,
+    factor: str,
+    on: str,
+    by: str | Sequence[str] | None,
+    adjust: str,
+    conf_level: float,
+    method: str,
+    draws: int,
+    seed: int,
+    jobs: int,
+    store: str | PathLike[str] | None,
+    progress: Callable[[Progress], None] | None,
+) -> pa.Table:
+    """Return means and pairwise differences; see :meth:`ordbridge.Fit.means`."""
+    choice("on", on, SCALES)
+    choice("method", method, METHODS)
+    share("conf_level", conf_level)
+    _refuse(fit.problem, on)
+    grid = reference_grid(fit, _wanted(fit, factor, by))
+    lines, value = _asked(fit.problem, fit.estimates.levels, grid, on)
+    estimate, covariance = delta(fit, grid, value)
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    df = _df(fit, grid, len(lines))
+    low, high, p_value, statistic = _inferred(lines, estimate, error, df, adjust, conf_level)
+    notes: list[str] = []
+    if method == "bootstrap":
+        low, high = _bootstrap(fit, grid, value, conf_level, draws, seed, jobs, store, progress, notes)
+        p_value = statistic = np.full(len(lines), np.nan)
+    table = pa.table(
+        {
+            "what": [line.what for line in lines],
+            **{name: [line.by[i] for line in lines] for i, name in enumerate(_listed(by))},
+            "level": [line.level for line in lines],
+            "category": pa.array([line.category for line in lines], pa.string()),
+            "estimate": estimate,
+            "std_error": error,
+            "df": _floats(df),
+            "statistic": _floats(statistic),
+            "p_value": _floats(p_value),
+            "conf_low": low,
+            "conf_high": high,
+        }
+    )
+    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+
+
+def equivalence(
+    fit: Fit, factor: str, margin: float, on: str, by: str | Sequence[str] | None, alpha: float
+) -> pa.Table:
+    """Return two one-sided tests of every difference; see :meth:`ordbridge.Fit.equivalence`."""
+    from scipy import stats
+
+    choice("on", on, ("rating", "latent"))
+    share("alpha", alpha)
+    if number("margin", margin) <= 0:
+        raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
+    found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", 0, 0, 1, None, None)
+    rows = [row for row in found.to_pylist() if row["what"] == "difference"]
+    out = []
+    for row in rows:
+        d, se = row["estimate"], row["std_error"]
+        reference = stats.norm() if row["df"] is None else stats.t(row["df"])
+        above = float(reference.sf((d + margin) / se))  # against d ≤ −margin
+        below = float(reference.cdf((d - margin) / se))  # against d ≥ margin
+        out.append(
+            {name: row[name] for name in _listed(by)}
+            | {"contrast": row["level"], "estimate": d, "std_error": se, "df": row["df"], "margin": float(margin)}
+            | {"p_above": above, "p_below": below, "p_value": max(above, below)}
+            | {"equivalent": max(above, below) < alpha, "conf_low": row["conf_low"], "conf_high": row["conf_high"]}
+        )
+    kinds = [(name, pa.string()) for name in (*_listed(by), "contrast")]
+    kinds += [
+        (name, pa.float64()) for name in ("estimate", "std_error", "df", "margin", "p_above", "p_below", "p_value")
+    ]
+    kinds += [("equivalent", pa.bool_()), ("conf_low", pa.float64()), ("conf_high", pa.float64())]
+    return pa.Table.from_pylist(out, schema=pa.schema(kinds))
+
+
+def _refuse(problem: Problem, on: str) -> None:
+    if on == "probability" and not problem.ordinal:
+        raise InputError(f"{problem.model} knows no categories; on='probability' is for clm and clmm")
+    if problem.threshold == "symmetric2":
+        raise InputError("means are not known for threshold='symmetric2'; use another threshold")
+
+
+def _listed(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if by is None else (by,) if isinstance(by, str) else tuple(by)
+
+
+def _wanted(fit: Fit, factor: str, by: str | Sequence[str] | None) -> list[str]:
+    """Return the columns of ``by`` and of the factor."""
+    wanted = [fit._factor(name) for name in (*_listed(by), factor)]
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{factor!r} is in by, too; give other factors there")
+    _warn_of_interactions(fit, wanted)
+    return wanted
+
+
+def reference_grid(fit: Fit, wanted: Sequence[str]) -> ReferenceGrid:
+    """Return the reference grid: all combinations of levels, numeric columns at their means, wanted ones at each value.
+
+    The last wanted column is the factor, those before it are ``by``.
+    """
+    values: dict[str, Column] = {}
+    for name in _columns(fit.problem):
+        column = fit.problem.columns[name].take(fit.estimates.rows)
+        if column.kind == "numeric" and name not in wanted and not _is_factor(fit.problem, name):
+            values[name] = replace(column, values=np.array([column.values.mean()]), whole=None)
+        else:
+            values[name] = replace(column, values=np.unique(column.values), whole=None)
+    index = np.array(list(itertools.product(*(range(len(column.values)) for column in values.values()))))
+    columns = {name: column.take(index[:, k]) for k, (name, column) in enumerate(values.items())}
+    place = {name: k for k, name in enumerate(values)}
+    cells = []
+    for levels in itertools.product(*(range(len(values[name].values)) for name in wanted)):
+        own = np.all([index[:, place[name]] == k for name, k in zip(wanted, levels, strict=True)], axis=0)
+        words = [level_word(values[name], values[name].values[k]) for name, k in zip(wanted, levels, strict=True)]
+        cells.append((tuple(words[:-1]), words[-1], np.flatnonzero(own)))
+    return ReferenceGrid(columns, tuple(cells))
+
+
+def _columns(problem: Problem) -> list[str]:
+    """Return the columns that a prediction needs, and those of random slopes."""
+    slopes = (name for bar in problem.formula.random for s in bar.summands for name in names(s.term))
+    return list(dict.fromkeys((*problem.predictors, *slopes)))
+
+
+def _is_factor(problem: Problem, name: str) -> bool:
+    variables = (v for part in _parts(problem) for v in expand(part).variables)
+    return any(
+        isinstance(v, Call) and v.function in ("factor", "ordered") and v.arguments == (Name(name),) for v in variables
+    )
+
+
+def _parts(problem: Problem) -> tuple[tuple[Summand, ...], ...]:
+    return problem.formula.fixed, problem.nominal, problem.scale
+
+
+def level_word(column: Column, value: Any) -> str:
+    """Return the level that a value of a column stands for."""
+    if column.kind == "factor":
+        return column.levels[value]
+    return ("FALSE", "TRUE")[int(value)] if column.kind == "logical" else f"{value:g}"
+
+
+def _warn_of_interactions(fit: Fit, wanted: Sequence[str]) -> None:
+    for term in dict.fromkeys(term for part in _parts(fit.problem) for term in expand(part).terms):
+        inside = {name for variable in term for name in names(variable)}
+        if wanted[-1] in inside and inside - set(wanted):
+            others = ", ".join(sorted(inside - set(wanted)))
+            text = f"means of {wanted[-1]} depend on {others}, with which it interacts: they may mislead; see by="
+            warnings.warn(text, StatisticalWarning, stacklevel=6)
+
+
+def _asked(
+    problem: Problem, levels: tuple[str, ...], grid: ReferenceGrid, on: str
+) -> tuple[list[Line], Callable[[Estimates, Matrices], np.ndarray]]:
+    """Return what is asked for, and the function of estimates that it is, in the same order."""
+    pairs = grid.pairs()
+    differences = [
+        Line("difference", grid.cells[i][0], f"{grid.cells[i][1]} - {grid.cells[j][1]}", None, 0.0) for i, j in pairs
+    ]
+    if on == "probability":
+
+        def probabilities(e: Estimates, rows: Matrices) -> np.ndarray:
+            p = np.array([_probability(problem, e, rows)[own].mean(axis=0) for _, _, own in grid.cells])
+            above = [p[i] @ (np.cumsum(p[j]) - 0.5 * p[j]) for i, j in pairs]
+            return np.concatenate([p.ravel(), above])
+
+        lines = [Line("probability", by, level, category) for by, level, _ in grid.cells for category in levels]
+        lines += [
+            Line("superiority", grid.cells[i][0], f"{grid.cells[i][1]} > {grid.cells[j][1]}", None, 0.5)
+            for i, j in pairs
+        ]
+        return lines, probabilities
+
+    def averages(e: Estimates, rows: Matrices) -> np.ndarray:
+        value = _scale(problem, e, rows, on)
+        m = np.array([value[own].mean() for _, _, own in grid.cells])
+        return np.concatenate([m, [m[i] - m[j] for i, j in pairs]])
+
+    return [Line("mean", by, level) for by, level, _ in grid.cells] + differences, averages
+
+
+def _scale(problem: Problem, e: Estimates, rows: Matrices, on: str) -> np.ndarray:
+    """Return each row's mean: its latent quality above the mean of its thresholds, or its expected rating."""
+    eta = prediction.location(e, rows)
+    if not problem.ordinal:
+        return eta
+    if on == "latent":
+        return eta - prediction.cutpoints(e, rows).mean(axis=1)
+    return _probability(problem, e, rows) @ scores(e.levels)
+
+
+def scores(levels: Sequence[str]) -> np.ndarray:
+    """Return the ratings as numbers: their own, or 1, 2, … where categories are words.
+
+    Examples
+    --------
+    >>> scores(("0", "50", "100")).tolist(), scores(("bad", "good")).tolist()
+    ([0.0, 50.0, 100.0], [1.0, 2.0])
+    """
+    try:
+        return np.array([float(level) for level in levels])
+    except ValueError:
+        return np.arange(1.0, len(levels) + 1)
+
+
+def _probability(problem: Problem, e: Estimates, rows: Matrices) -> np.ndarray:
+    return prediction.probabilities(problem, e, rows, "marginal")
+
+
+def delta(
+    fit: Fit, grid: ReferenceGrid, value: Callable[[Estimates, Matrices], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the estimates and their covariance: G V Gᵀ, with G by central differences."""
+    e, rows = fit.estimates, fit.matrices(grid.columns)
+    step = STEP * np.where(np.isfinite(e.std_error) & (e.std_error > 0), e.std_error, 1.0)
+    G = np.column_stack(
+        [(value(_moved(fit, k, h), rows) - value(_moved(fit, k, -h), rows)) / (2 * h) for k, h in enumerate(step)]
+    )
+    return value(e, rows), G @ e.vcov @ G.T
+
+
+def _moved(fit: Fit, k: int, h: float) -> Estimates:
+    e = fit.estimates
+    estimate = e.estimate.copy()
+    estimate[k] += h
+    if e.effects[k] not in ("threshold", "nominal"):
+        return replace(e, estimate=estimate)
+    J = thresholds.jacobian(len(e.levels) - 1, fit.problem.threshold or "flexible")
+    blocks = estimate[e.having("threshold") | e.having("nominal")].reshape(-1, J.shape[1]) @ J.T
+    return replace(e, estimate=estimate, cutpoints=blocks[0], cutpoint_shifts=blocks[1:])
+
+
+def _combinations(fit: Fit, grid: ReferenceGrid) -> np.ndarray:
+    """Return for each cell the weights of the coefficients in its mean."""
+    X = fit.matrices(grid.columns).X
+    return np.array([X[own].mean(axis=0) for _, _, own in grid.cells])
+
+
+def _df(fit: Fit, grid: ReferenceGrid, n: int) -> np.ndarray:
+    """Return the degrees of freedom of each row: infinite (NaN) for ordinal models, for lmer from the fit's engine."""
+    if fit.problem.ordinal:
+        return np.full(n, np.nan)
+    if fit.problem.model == "lm":
+        return np.full(n, float(fit.estimates.df[0]))
+    rows = _combinations(fit, grid)
+    rows = np.array([*rows, *(rows[i] - rows[j] for i, j in grid.pairs())])
+    if fit.engine == "fast":
+        found: np.ndarray = engine_module("fast").degrees_of_freedom(fit.estimates, rows)
+        return found
+    from ordbridge.models import r_engine
+
+    return np.array([r_engine.test_combinations(fit.problem, fit.estimates, row[None, :])["den_df"] for row in rows])
+
+
+def _inferred(
+    lines: list[Line], estimate: np.ndarray, error: np.ndarray, df: np.ndarray, adjust: str, conf_level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return limits, p-values and statistics; comparisons within one level of ``by`` are one family."""
+    from scipy import stats
+
+    statistic, p_value, width = np.full((3, len(lines)), np.nan)
+    single = np.where(np.isnan(df), np.inf, df)
+    for k, line in enumerate(lines):
+        width[k] = stats.t.ppf(0.5 + conf_level / 2, single[k])
+        if line.null is not None:
+            statistic[k] = (estimate[k] - line.null) / error[k]
+    for by in dict.fromkeys(line.by for line in lines):
+        family = [k for k, line in enumerate(lines) if line.null is not None and line.by == by]
+        if family:
+            levels = round((1 + math.sqrt(1 + 8 * len(family))) / 2)
+            p_value[family] = adjusted(statistic[family], single[family], adjust, levels)
+            width[family] = quantile(conf_level, single[family], adjust, levels)
+    return estimate - width * error, estimate + width * error, p_value, statistic
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Draws responses from a fitted model, fits it to them, and computes the means from each fit."""
+
+    source: Source
+    grid: ReferenceGrid
+    value: Callable[[Estimates, Matrices], np.ndarray]
+    count: int
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these draws from any other."""
+        return self.source.fingerprint("means", str(self.grid.cells), str(self.count))
+
+    def one(self, draw: int) -> list[float]:
+        """Return the means of one draw; NaN where it could not be fitted, or lacks a category."""
+        engine = engine_module("fast")
+        try:
+            problem = with_response(self.source.problem, self.source.response(draw))
+            found = engine.fit(problem)
+        except FAILURES:
+            return [math.nan] * self.count
+        if len(found.levels) != len(self.source.estimates.levels):
+            return [math.nan] * self.count
+        return [float(v) for v in self.value(found, engine.matrices(problem, found, self.grid.columns))]
+
+
+def _bootstrap(
+    fit: Fit,
+    grid: ReferenceGrid,
+    value: Callable[[Estimates, Matrices], np.ndarray],
+    conf_level: float,
+    draws: int,
+    seed: int,
+    jobs: int,
+    store: Any,
+    progress: Callable[[Progress], None] | None,
+    notes: list[str],
+) -> tuple[np.ndarray, np.ndarray]:
+    problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
+    found = native("method='bootstrap'", problem, instead="delta")
+    notes += native_notes(fit, found)
+    source = Source.of(problem, found, whole("seed", seed, least=0))
+    work = Values(source, grid, value, len(value(found, engine_module("fast").matrices(problem, found, grid.columns))))
+    drawn = np.array(list(results(work, whole("draws", draws, least=19), jobs, store, progress)))
+    return percentiles(drawn, conf_level, notes)
+
+
+def _floats(values: np.ndarray) -> pa.Array:
+    return pa.array(values, pa.float64(), from_pandas=True)

@@ -1,0 +1,218 @@
+"""Responses drawn from a fitted model, and work on many of them: in processes, with a file to go on from.
+
+A draw depends on the seed and its own number only, so that results do not depend on the number of processes or on
+interruptions. All fits are native.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ordbridge.checks import file_to_write, number_of_workers
+from ordbridge.errors import FitError, InputError
+from ordbridge.formula import Name
+from ordbridge.models import predict as prediction
+from ordbridge.models.columns import Column, encode_response
+from ordbridge.models.engines import engine_module
+from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.progress import Progress
+
+if TYPE_CHECKING:
+    from ordbridge.models.fit import Fit
+
+__all__ = [
+    "FAILURES",
+    "Source",
+    "Work",
+    "by_likelihood",
+    "native",
+    "native_notes",
+    "percentiles",
+    "results",
+    "with_response",
+]
+
+BATCH = 20  # draws that a process does at a time
+FAILURES = (InputError, FitError, np.linalg.LinAlgError)  # what a draw may do to a fit: it is then counted as failed
+FAR = 0.01  # log likelihoods of two engines that differ by more have different optima
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A fitted model that responses are drawn from."""
+
+    problem: Problem
+    estimates: Estimates
+    rows: Matrices
+    seed: int
+
+    @classmethod
+    def of(cls, problem: Problem, estimates: Estimates, seed: int) -> Source:
+        """Make a natively fitted problem ready."""
+        if problem.weights is not None:
+            raise InputError(
+                "a bootstrap draws one rating a row, and with weights a row may stand for several; write these out as "
+                "rows, or use another method"
+            )
+        here = {name: column.take(estimates.rows) for name, column in problem.columns.items()}
+        return cls(problem, estimates, engine_module("fast").matrices(problem, estimates, here), seed)
+
+    def response(self, draw: int) -> Column:
+        """Return new responses on the rows of the fit, missing elsewhere."""
+        drawn = prediction.simulated(self.problem, self.estimates, self.rows, 1, (self.seed, draw))["sim_1"]
+        if self.problem.ordinal:
+            column = encode_response("response", drawn)
+            values = np.full(self.problem.n_rows, -1)
+        else:
+            column = Column("numeric", drawn.to_numpy())
+            values = np.full(self.problem.n_rows, np.nan)
+        values[self.estimates.rows] = column.values
+        return replace(column, values=values)
+
+    def fingerprint(self, *words: str) -> str:
+        """Return what tells work on these draws from any other; ``words`` say what the work is."""
+        p = self.problem
+        parts = [*words, p.described, p.model, str(p.link), str(p.threshold), str(self.seed)]
+        told = hashlib.sha256("\n".join(parts).encode())
+        own = (self.rows.X, *self.rows.Z, *self.rows.level, self.rows.nominal, self.rows.scale, self.rows.offset)
+        for values in (*own, self.estimates.estimate, self.estimates.rows):
+            told.update(np.ascontiguousarray(values).tobytes())
+        return told.hexdigest()[:16]
+
+
+class Work(Protocol):
+    """What is done with each draw."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this work from any other."""
+
+    def one(self, draw: int) -> list[float]:
+        """Return the numbers of one draw, NaN if there are none."""
+
+
+def results(
+    work: Work,
+    draws: int,
+    jobs: int = 1,
+    store: str | PathLike[str] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[list[float]]:
+    """Yield the numbers of the draws in their order: first those that are stored, then new ones."""
+    began, failures = time.perf_counter(), 0
+    for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store), start=1):
+        failures += math.isnan(values[0])
+        if progress is not None:
+            rate = done / max(time.perf_counter() - began, 1e-9)
+            progress(Progress(done, draws, rate, (draws - done) / rate, failures, "draws"))
+        yield values
+
+
+def _results(work: Work, draws: int, jobs: int, store: str | PathLike[str] | None) -> Iterator[list[float]]:
+    from joblib import Parallel, delayed
+
+    known = _Store(work.fingerprint, store)
+    yield from known.values[:draws]
+    begins = range(len(known.values), draws, BATCH)
+    with Parallel(n_jobs=jobs) as pool:
+        for k in range(0, len(begins), jobs):
+            batches = [range(begin, min(begin + BATCH, draws)) for begin in begins[k : k + jobs]]
+            for found in pool(delayed(_batch)(work, batch) for batch in batches):
+                known.add(found)
+                yield from found
+
+
+def _batch(work: Work, draws: range) -> list[list[float]]:
+    return [work.one(draw) for draw in draws]
+
+
+class _Store:
+    """Results in a file of lines ``work,draw,number,…``; the draws of several kinds of work may share it."""
+
+    def __init__(self, work: str, path: str | PathLike[str] | None) -> None:
+        self.work, self.path = work, None if path is None else file_to_write(path)
+        self.values: list[list[float]] = []
+        if self.path is None or not self.path.exists():
+            return
+        *lines, unfinished = self.path.read_text(encoding="utf-8").split("\n")
+        if unfinished:  # what was being written when the machine stopped
+            self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        rows = [line.split(",") for line in lines if line.startswith(f"{work},")]
+        found = {int(draw): list(map(float, numbers)) for _, draw, *numbers in rows}
+        while len(self.values) in found:
+            self.values.append(found[len(self.values)])
+
+    def add(self, values: list[list[float]]) -> None:
+        first = len(self.values)
+        self.values += values
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                for draw, numbers in enumerate(values, start=first):
+                    file.write(",".join([self.work, str(draw), *map(repr, map(float, numbers))]) + "\n")
+
+
+def percentiles(drawn: np.ndarray, conf_level: float, notes: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return percentile limits of each column; the order statistics (n + 1) α/2 and (n + 1)(1 − α/2).
+
+    References
+    ----------
+    Davison, A. C. & Hinkley, D. V. (1997). Bootstrap methods and their application. Cambridge, section 5.3.1.
+
+    Examples
+    --------
+    >>> low, high = percentiles(np.arange(1.0, 40.0)[:, None], 0.95, [])
+    >>> low.round(6).tolist(), high.round(6).tolist()
+    ([1.0], [39.0])
+    """
+    known = drawn[~np.isnan(drawn[:, 0])]
+    if failed := len(drawn) - len(known):
+        notes.append(f"{failed} of {len(drawn)} draws could not be fitted, or lack a category, and are not counted")
+    if len(known) < 2 / (1 - conf_level) - 1:
+        raise InputError(f"{len(known)} draws are too few for intervals of {conf_level:.0%}; use more draws")
+    low, high = np.quantile(known, [(1 - conf_level) / 2, (1 + conf_level) / 2], axis=0, method="weibull")
+    return low, high
+
+
+def by_likelihood(problem: Problem) -> Problem:
+    """Return the problem as the native engine can fit it by maximum likelihood; degrees of freedom play no part."""
+    if problem.model != "lmer":
+        return problem
+    return replace(problem, REML=False, ddf="Satterthwaite")
+
+
+def native(what: str, problem: Problem, instead: str) -> Estimates:
+    """Fit natively, or say that ``what`` needs it and which method does not."""
+    try:
+        estimates: Estimates = engine_module("fast").fit(problem)
+    except InputError as refusal:
+        reason = str(refusal).split(";")[0]
+        raise InputError(f"{what} needs native fits, and {reason}; use method={instead!r}") from None
+    return estimates
+
+
+def native_notes(fit: Fit, estimates: Estimates) -> list[str]:
+    """Say that a fit was made again natively, and whether it has another optimum."""
+    if fit.engine == "fast":
+        return []
+    notes = ["the model was fitted again by the native engine, as all others are"]
+    if not fit.problem.REML and abs(estimates.loglik - fit.estimates.loglik) > FAR:
+        notes.append(
+            f"its log likelihood is {estimates.loglik:.4f} where the fit has {fit.estimates.loglik:.4f}: they are "
+            "different optima, and this is about the native one"
+        )
+    return notes
+
+
+def with_response(problem: Problem, response: Column) -> Problem:
+    """Return the problem with another response."""
+    name = "drawn response"
+    formula = replace(problem.formula, response=Name(name))
+    return replace(problem, formula=formula, columns={**problem.columns, name: response})

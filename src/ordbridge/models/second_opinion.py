@@ -1,0 +1,93 @@
+"""Where R's numbers for a mixed model may be wrong: the native engine fits the same likelihood and is compared.
+
+Two things happen to R's searches. They end below the optimum, where variances are at zero or several optima compete;
+and ``ordinal::clmm`` takes its second derivatives from differences with the fixed step 1e-4 in every coefficient, which
+fail for a column that lies far from zero compared with its spread (a year), is very small or large, and where the
+likelihood is not smooth. R's numbers are returned as they are; the fit says what the native engine finds instead. It
+gets as much time as R has taken, which it hardly ever needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ordbridge.errors import FitError, InputError
+from ordbridge.models.engines import engine_module
+from ordbridge.models.problem import Condition, Estimates, Problem
+
+__all__ = ["second_opinion"]
+
+WORSE = 0.01  # in log likelihood: beyond what a search leaves that stops early
+DIFFERENT = 0.01  # standard errors, relative
+
+
+def second_opinion(
+    problem: Problem, found: Estimates, seconds: float, columns: Sequence[str] = ()
+) -> tuple[Condition, ...]:
+    """Return a warning where the native engine finds a better optimum, or other standard errors at the same one.
+
+    Parameters
+    ----------
+    problem, found
+        A clmm or lmer, and R's answer to it.
+    seconds
+        How long R took.
+    columns
+        Of a clmm: the columns of the model matrix that are far from zero, very small or very large.
+    """
+    if not found.converged and not columns:
+        return ()  # which is said anyway
+    which = ", ".join(columns)
+    try:
+        native = engine_module("fast").fit(replace(problem, timeout=1.0 + seconds, start=None))
+    except (InputError, FitError) as refusal:
+        if not columns:
+            return ()
+        text = f"{which} is on a scale on which R's standard errors can be wrong, and they could not be checked"
+        return (_said(f"{text} ({refusal}); subtract the mean and divide by the standard deviation"),)
+    if not native.converged or native.terms != found.terms or native.loglik < found.loglik - WORSE:
+        return ()
+    if native.loglik > found.loglik + WORSE:
+        return (_said(_stopped_short(found, native)),)
+    if problem.model != "clmm":
+        return ()
+    worst = _worst(found.std_error, native.std_error, found)
+    if worst is None:
+        return ()
+    ours, theirs, term = native.std_error[worst], found.std_error[worst], found.terms[worst]
+    text = f"R's standard error of {term}, {theirs:.4g}, is not accurate: the native engine finds {ours:.4g}"
+    cause = (
+        f"The scale of {which} is the cause: subtract the mean and divide by the standard deviation, or"
+        if columns
+        else "The differences from which R computes it fail on this likelihood:"
+    )
+    return (_said(f"{text}. {cause} use engine='fast'"),)
+
+
+def _stopped_short(found: Estimates, native: Estimates) -> str:
+    text = (
+        f"R's search stopped at a log likelihood of {found.loglik:.2f}, where {native.loglik:.2f} can be reached: "
+        "these are not the maximum likelihood estimates"
+    )
+    term = _worst(found.p_value, native.p_value, found)
+    if term is not None:
+        text += f" (p of {found.terms[term]} {found.p_value[term]:.3g} here, {native.p_value[term]:.3g} there)"
+    return f"{text}; use engine='fast'"
+
+
+def _worst(theirs: np.ndarray, ours: np.ndarray, found: Estimates) -> int | None:
+    """Return the coefficient whose two values differ most, None if none differs by more than 1 %."""
+    asked = zip(found.effects, found.terms, strict=True)
+    fixed = np.array([effect == "fixed" and term != "(Intercept)" for effect, term in asked])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.abs(np.log(theirs / ours))
+    apart = np.where(fixed, np.nan_to_num(apart, nan=np.inf, posinf=np.inf), 0.0)
+    worst = int(np.argmax(apart)) if apart.size else 0
+    return worst if apart.size and apart[worst] >= DIFFERENT else None
+
+
+def _said(text: str) -> Condition:
+    return Condition("inference", "warning", text)

@@ -1,0 +1,380 @@
+"""What a planned study tests: a coefficient, a pair of systems, any difference, or all pairs with Holm's correction."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordbridge import __version__
+from ordbridge.checks import number_of_workers
+from ordbridge.errors import InputError
+from ordbridge.formula import Number, Summand, names, parse
+from ordbridge.models.engines import engine_module
+from ordbridge.models.prepare import prepare
+from ordbridge.models.problem import Estimates
+from ordbridge.power.api import carry_out, run
+from ordbridge.power.assignment import Assignment
+from ordbridge.power.backends import choose
+from ordbridge.power.faults import MachineFault
+from ordbridge.power.fit_table import FAILED, FitRow, table_of
+from ordbridge.power.grid import Cell, Grid
+from ordbridge.power.models import FORMULAS, Model, dataset_columns, resolve, system_terms
+from ordbridge.power.result import load, r_versions
+from ordbridge.power.worker import Batch, BatchResult, FitTask, failed_row, failure_of, key_of
+from ordbridge.simulate import Simulator
+
+__all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "holm", "hypothesis", "in_words"]
+
+ANY, PAIRS, REFERENCE = "any difference", "all pairs", "all against "
+WITHIN = " within "  # between a pair and the family of pairs that it is corrected with
+
+
+def hypothesis(
+    cell: Cell,
+    kind: str,
+    formula: str | None,
+    test: Any,
+    goal: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+) -> Model:
+    """Return the model of a plan; its term is the coefficient, pair or family that is tested.
+
+    ``goal`` has the ``goal, margin`` and ``on`` of :class:`ordbridge.power.Model`. ``test`` speaks of the systems by
+    ``names``; simulated studies call them by the letters of their design.
+    """
+    if goal and goal["goal"] != "difference" and (test is not None or len(cell.systems) > 2):
+        raise InputError(f"goal={goal['goal']!r} is planned for two systems, without test=; plan the pair that matters")
+    labels = [str(label) for label in cell.systems]
+    called = list(names) if names is not None else labels
+    if test is None:
+        terms = list(system_terms(cell))
+        if len(terms) > 1:
+            raise InputError(
+                f"there are {len(labels)} systems; say what is tested: "
+                f"test=('{called[0]}', '{called[-1]}'), 'any', 'pairs' or ('reference', '{called[0]}')"
+            )
+        term = terms[0]
+    elif isinstance(test, str) and test in ("any", "pairs"):
+        term = ANY if test == "any" else PAIRS
+    else:
+        words = [] if isinstance(test, str) else [str(word) for word in test]
+        if len(words) == 2 and words[0] == "reference" and "reference" not in called and words[1] in called:
+            term = f"{REFERENCE}{labels[called.index(words[1])]}"
+        elif len(words) == 2 and len({*words}) == 2 and {*words} <= {*called}:
+            low, high = sorted(called.index(word) for word in words)
+            term = _pair_name(labels, low, high)
+        else:
+            raise InputError(
+                f"test={test!r} is not a pair of the systems {', '.join(called)}; nor is it 'any', 'pairs' or "
+                f"('reference', '{called[0]}')"
+            )
+    (model,) = resolve({kind: {"formula": formula or FORMULAS[kind], "term": term}}, [cell], goal=goal)
+    return model
+
+
+def aim_in_words(model: Model) -> str:
+    """Say what is to be shown, if it is not a difference."""
+    if model.goal == "difference":
+        return ""
+    points = "rating points" if model.on == "rating" else "latent units"
+    return f"{model.goal} within {model.margin:g} {points}"
+
+
+def in_words(term: str, names: Sequence[str], labels: Sequence[str]) -> str:
+    """Say what is tested, with the names of the systems.
+
+    Examples
+    --------
+    >>> in_words("systemB", ["base", "new"], ["A", "B"])
+    'new against base'
+    >>> in_words("C - B", ["x", "y", "z"], ["A", "B", "C"]), in_words("all pairs", ["x", "y", "z"], ["A", "B", "C"])
+    ('z against y', 'all pairs, Holm')
+    """
+    called = dict(zip(labels, names, strict=True))
+    if term == ANY:
+        return "any difference, likelihood ratio test"
+    if term == PAIRS:
+        return "all pairs, Holm"
+    if term.startswith(REFERENCE):
+        return f"every system against {called[term.removeprefix(REFERENCE)]}, Holm"
+    if term.startswith("system"):
+        return f"{called.get(term.removeprefix('system'), names[-1])} against {names[0]}"
+    high, _, low = term.partition(" - ")
+    return f"{called[high]} against {called[low]}"
+
+
+@dataclass(frozen=True)
+class Simulations:
+    """The simulated studies of a plan: each design has a store of its own, which grows look by look."""
+
+    model: Model
+    folder: Path
+    seed: int
+    engine: str
+    jobs: int
+    alpha: float
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of R and its packages, as the workers report them."""
+
+    @property
+    def pairs(self) -> bool:
+        """Whether several pairs are tested."""
+        return self.model.term == PAIRS or self.model.term.startswith(REFERENCE)
+
+    @property
+    def workers(self) -> int:
+        """How many processes work."""
+        return number_of_workers(self.jobs)
+
+    def p_values(self, grid: Grid, n: int) -> np.ndarray:
+        """Bring a design to ``n`` datasets and return their p-values, NaN where a fit failed."""
+        fits = self._fits(grid, n)
+        fits = fits.filter(pc.and_(pc.equal(fits["model"], self.model.name), pc.less(fits["replicate"], n)))
+        failed = pc.is_in(fits["status"], pa.array(FAILED)).to_numpy()
+        return np.where(failed, np.nan, fits["p_value"].to_numpy())
+
+    def count(self, grid: Grid, n: int, critical: float | None = None) -> tuple[int, int, int]:
+        """Bring a design to ``n`` datasets; return how many there are, are significant (at alpha), and failed."""
+        p = self.p_values(grid, n)
+        return p.size, int((p < (self.alpha if critical is None else critical)).sum()), int(np.isnan(p).sum())
+
+    def seconds(self, grid: Grid) -> float:
+        """Return how long a dataset of this design took on average, of those that are there."""
+        fits = self._fits(grid, 1)
+        return float(np.sum(fits["seconds"].to_numpy()) / len(set(fits["replicate"].to_pylist())))
+
+    def stored(self, grid: Grid) -> int:
+        """Return how many datasets of this design are there already."""
+        path = self._path(grid)
+        return len(set(load(path).fits["replicate"].to_pylist())) if (path / "manifest.json").exists() else 0
+
+    def of_pairs(self, grid: Grid, n: int, names: Sequence[str], critical: float | None = None) -> pa.Table:
+        """Return the power of each pair after Holm's correction, at alpha or a critical value."""
+        from ordbridge.power.estimates import power
+
+        fits = self._fits(grid, n)
+        rows = []
+        for model in self._models(grid.cells[0])[1:]:
+            mine = fits.filter(pc.equal(fits["model"], model.name))
+            failed = pc.is_in(mine["status"], pa.array(FAILED)).to_numpy()
+            found = power(mine["p_value"].to_numpy(), failed, self.alpha if critical is None else critical)
+            kept = {name: found[name] for name in ("n", "n_failed", "power", "conf_low", "conf_high")}
+            pair = in_words(model.name, names, [str(label) for label in grid.cells[0].systems])
+            rows.append({"pair": pair, "difference": _difference(grid.cells[0], model.name)} | kept)
+        return pa.Table.from_pylist(rows)
+
+    def _models(self, cell: Cell) -> tuple[Model, ...]:
+        if not self.pairs:
+            return (self.model,)
+        family = self.model.term
+        named = _family(family, [str(label) for label in cell.systems])
+        return (self.model, *(replace(self.model, name=name, term=f"{name}{WITHIN}{family}") for name in named))
+
+    def _path(self, grid: Grid) -> Path:
+        (cell,) = grid.cells
+        key = f"{cell.content}|{self.engine}|{self.seed}|{[m.to_dict() for m in self._models(cell)]}"
+        return self.folder / hashlib.sha256(key.encode()).hexdigest()[:16]
+
+    def _fits(self, grid: Grid, n: int) -> pa.Table:
+        (cell,) = grid.cells
+        models, path = self._models(cell), self._path(grid)
+        if self.model.term in system_terms(cell):
+            known = {m.name: m for m in models}
+            done = run(grid, known, n, self.seed, engine=self.engine, jobs=self.jobs, store=path, alpha=self.alpha)
+        else:
+            assignment = Assignment(grid, models, n, self.seed, self.engine, self.alpha)
+            done = carry_out(assignment, path, lambda: choose("loky", self.jobs, None), work=fit_hypotheses)
+        self.versions.update(r_versions(done.manifest["environments"]))
+        return done.fits
+
+
+def fit_hypotheses(batch: Batch) -> BatchResult:
+    """Do the fits of a batch in a worker: one dataset is fitted once, whatever is asked about it."""
+    started = time.perf_counter()
+    simulator, versions = _simulator(batch.cell), {"ordbridge": __version__}
+    rows: list[FitRow] = []
+    undone: list[FitTask] = []
+    why = ""
+    for replicate, fits in groupby(batch.fits, key=lambda fit: fit.replicate):
+        asked = list(fits)
+        rating = simulator.draw(batch.cell.stream(batch.seed, replicate))[0]
+        try:
+            rows += _tested(batch.cell, asked, rating, batch.timeout, versions)
+        except MachineFault as fault:
+            undone += asked
+            why = str(fault)
+    return BatchResult(table_of(rows), time.perf_counter() - started, versions, tuple(undone), why)
+
+
+@lru_cache(maxsize=4)
+def _simulator(cell: Cell) -> Simulator:
+    return Simulator(cell.design, cell.truth, cell.variant)
+
+
+def _tested(
+    cell: Cell, asked: list[FitTask], rating: np.ndarray, timeout: float | None, versions: dict[str, str]
+) -> list[FitRow]:
+    begun = time.perf_counter()
+    try:
+        found = dict(_p_values(cell, asked[0], rating, timeout))
+    except Exception as error:
+        failure = failure_of(error)
+        return [failed_row(cell, fit, *failure, time.perf_counter() - begun) for fit in asked]
+    seconds = (time.perf_counter() - begun) / len(asked)
+    rows: list[FitRow] = []
+    for fit in asked:
+        p, e = found[fit.model.term]
+        if e.r_version is not None:
+            versions |= {"R": e.r_version, f"R engine of {fit.model.kind}": e.package_version}
+        status = "error" if not np.isfinite(p) else "ok" if e.converged else "warning"
+        rows.append(
+            FitRow(
+                *key_of(cell, fit),
+                p_value=p,
+                loglik=float(e.loglik),
+                converged=bool(e.converged),
+                singular=bool(e.singular),
+                status=status,
+                message={"error": "no p-value", "warning": "did not converge"}.get(status),
+                seconds=seconds,
+            )
+        )
+    return rows
+
+
+def _p_values(
+    cell: Cell, fit: FitTask, rating: np.ndarray, timeout: float | None
+) -> Iterator[tuple[str, tuple[float, Estimates]]]:
+    """Yield the p-value of everything that can be asked about one dataset, by its term."""
+    labels, term = [str(label) for label in cell.systems], fit.model.term
+    if term == ANY:  # REML likelihoods of different fixed effects cannot be compared; R's anova refits, too
+        fit = fit._replace(model=replace(fit.model, REML=False))
+    full = _fit(cell, fit, rating, timeout)
+    if term == ANY:
+        yield term, (_likelihood_ratio(full, _fit(cell, fit, rating, timeout, without_system=True)), full)
+        return
+    single = _pair_p_values(cell, fit, rating, timeout, full)
+    if term in single:
+        yield term, (single[term], full)
+        return
+    family = term.partition(WITHIN)[2] or term
+    tested = _family(family, labels)
+    adjusted = dict(zip(tested, holm([single[name] for name in tested]), strict=True))
+    differ = [p for name, p in adjusted.items() if _difference(cell, name) != 0]
+    yield family, (max(differ) if differ else min(adjusted.values()), full)
+    for name, p in adjusted.items():
+        yield f"{name}{WITHIN}{family}", (p, full)
+
+
+def _family(term: str, labels: list[str]) -> list[str]:
+    """Return the pairs that are tested together: all, or those with one system."""
+    one = term.removeprefix(REFERENCE) if term.startswith(REFERENCE) else None
+    pairs = combinations(range(len(labels)), 2)
+    return [_pair_name(labels, i, j) for i, j in pairs if one is None or one in (labels[i], labels[j])]
+
+
+def _fit(
+    cell: Cell,
+    fit: FitTask,
+    rating: np.ndarray,
+    timeout: float | None,
+    *,
+    without_system: bool = False,
+    reference: int = 0,
+) -> Estimates:
+    columns = dataset_columns(cell, fit.model)
+    labels = [str(label) for label in cell.systems]
+    order = [labels[reference], *labels[:reference], *labels[reference + 1 :]]
+    codes = pc.index_in(columns["system"].cast(pa.string()), value_set=pa.array(order))
+    columns["system"] = pa.DictionaryArray.from_arrays(codes.combine_chunks(), pa.array(order))
+    table = pa.table({**columns, "rating": rating})
+    formula = fit.model.formula
+    if without_system:
+        formula = _without_system(formula, table.column_names)
+    problem = prepare(fit.model.kind, formula, table, **fit.model.options, timeout=timeout)
+    found: Estimates = engine_module(fit.engine).fit(problem)
+    return found
+
+
+def _without_system(formula: str, columns: list[str]) -> str:
+    """Return the formula without the fixed effects of the systems; their random slopes stay."""
+    parsed = parse(formula, columns)
+    kept = tuple(summand for summand in parsed.fixed if "system" not in set(names(summand.term)))
+    return str(replace(parsed, fixed=kept or (Summand("+", Number("1")),)))
+
+
+def _likelihood_ratio(full: Estimates, null: Estimates) -> float:
+    from scipy.stats import chi2
+
+    return float(chi2.sf(max(0.0, 2 * (full.loglik - null.loglik)), full.edf - null.edf))
+
+
+def _pair_p_values(
+    cell: Cell, fit: FitTask, rating: np.ndarray, timeout: float | None, full: Estimates
+) -> dict[str, float]:
+    """Return the p-value of every pair: Wald tests of differences of coefficients.
+
+    Satterthwaite's degrees of freedom belong to one contrast, so an lmer is fitted again with each system as the first.
+    """
+    from scipy.stats import norm, t
+
+    labels = [str(label) for label in cell.systems]
+    found = {}
+    for i, j in combinations(range(len(labels)), 2):
+        name = _pair_name(labels, i, j)
+        if i == 0 or fit.model.kind == "lmer":
+            e = full if i == 0 else _fit(cell, fit, rating, timeout, reference=i)
+            found[name] = float(e.p_value[e.terms.index(f"system{labels[j]}")])
+            continue
+        weights = np.zeros(len(full.terms))
+        weights[full.terms.index(f"system{labels[j]}")] = 1.0
+        weights[full.terms.index(f"system{labels[i]}")] = -1.0
+        statistic = weights @ full.estimate / np.sqrt(weights @ full.vcov @ weights)
+        df = full.df[full.terms.index(f"system{labels[j]}")]
+        found[name] = float(2 * (norm.sf(abs(statistic)) if np.isnan(df) else t.sf(abs(statistic), df)))
+    return found
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
+    """Adjust p-values for their number (Holm 1979).
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of Statistics* 6,
+    65–70.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    steps = np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(steps).clip(max=1.0)
+    return [float(p) for p in adjusted]
+
+
+def _difference(cell: Cell, pair: str) -> float:
+    """Return the true latent difference behind a pair, ``"B - A"``."""
+    labels = [str(label) for label in cell.systems]
+    effects = dict(zip(labels, (0.0, *cell.truth.effects), strict=True))
+    return next(
+        effects[labels[j]] - effects[labels[i]]
+        for i, j in combinations(range(len(labels)), 2)
+        if _pair_name(labels, i, j) == pair
+    )
+
+
+def _pair_name(labels: list[str], low: int, high: int) -> str:
+    return f"{labels[high]} - {labels[low]}"

@@ -1,0 +1,128 @@
+"""Planning from a pilot study: its estimates as the truth, and how uncertain they are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordbridge.design import from_ratings
+from ordbridge.design.inspect import encode
+from ordbridge.errors import ConvergenceWarning, FitError, InputError, StatisticalWarning
+from ordbridge.models import api
+from ordbridge.models.fit import Fit
+from ordbridge.planning.evidence import Candidate
+from ordbridge.planning.hypotheses import Simulations
+from ordbridge.power.grid import Grid
+from ordbridge.power.models import FORMULAS
+from ordbridge.simulate import Simulator, Truth
+from ordbridge.tables import column, to_arrow
+
+__all__ = ["A_DRAW", "Pilot", "over_draws", "read_pilot"]
+
+A_DRAW = 40  # datasets simulated at each draw
+TRIES = 3  # bootstrap datasets that one draw may use up before the pilot is called too small
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A fitted pilot: its design, its fit, and the truth they make."""
+
+    design: pa.Table
+    fit: Fit
+    truth: Truth
+    refit: Callable[[pa.Table], Fit]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems, in the order of the truth."""
+        return tuple(map(str, encode(self.design["system"])[1]))
+
+    def draw(self, seed: np.random.SeedSequence) -> Truth:
+        """Return one draw from the sampling distribution of all estimates, by parametric bootstrap.
+
+        A pilot is simulated from the estimates on the pilot's own design and fitted like the pilot (Efron &
+        Tibshirani 1993, chapter 6); the estimates of effects, thresholds and deviations then vary together, as those
+        of pilots do.
+        """
+        simulator = Simulator(self.design, self.truth)
+        for attempt in seed.spawn(TRIES):
+            columns = {**simulator.columns, "rating": simulator.draw(attempt)[0]}
+            try:
+                with warnings.catch_warnings():
+                    for kind in (ConvergenceWarning, StatisticalWarning):  # a draw at the edge is a draw, too
+                        warnings.simplefilter("ignore", kind)
+                    return Truth.from_fit(self.refit(pa.table(columns)))
+            except (FitError, InputError):
+                continue
+        raise InputError("pilots simulated from this pilot's estimates cannot be fitted; the pilot is too small")
+
+
+def read_pilot(ratings: Any, model: str, formula: str | None, engine: str) -> Pilot:
+    """Fit a pilot, ``participant, item, system, rating``, with the model of the plan (probit for ordinal models)."""
+    table = to_arrow(ratings)
+    for name in ("participant", "item", "system", "rating"):
+        column(table, name, name)
+    if not pa.types.is_dictionary(table["system"].type):  # numbered systems are names, too
+        place = table.column_names.index("system")
+        table = table.set_column(place, "system", table["system"].cast(pa.string()))
+    options: dict[str, Any] = {"engine": engine}
+    if model in ("clm", "clmm"):
+        options["link"] = "probit"
+
+    def refit(data: pa.Table) -> Fit:
+        fit: Fit = getattr(api, model)(formula or FORMULAS[model], data, **options)
+        return fit
+
+    fit = refit(table)
+    return Pilot(from_ratings(table), fit, Truth.from_fit(fit), refit)
+
+
+def over_draws(
+    study: Pilot,
+    planned: Truth,
+    effect_too: bool,
+    best: Candidate,
+    simulations: Simulations,
+    draws: int,
+    seed: int,
+    progress: Callable[[str], object] | None,
+) -> pa.Table:
+    """Return the power of a design at draws from the sampling distribution of the pilot's estimates.
+
+    Parameters
+    ----------
+    study, planned
+        The pilot, and the truth that was planned with.
+    effect_too
+        Whether the effect is the pilot's, and so uncertain, and not one that was given.
+    best, simulations
+        The design, and where its datasets come from.
+    draws, seed, progress
+        As for :func:`ordbridge.planning.plan`.
+    """
+    rows = []
+    for number, stream in enumerate(np.random.SeedSequence(seed, spawn_key=(8,)).spawn(draws)):
+        truth = study.draw(stream)
+        if not effect_too:
+            truth = truth.shift(effect=planned.effects)
+        grid = Grid.from_dict({**best.grid.to_dict(), "truths": {"": truth.to_dict()}})
+        n, significant, failed = simulations.count(grid, A_DRAW, best.critical_value)
+        rows.append(
+            {
+                "draw": number + 1,
+                "effect": max(truth.effects, key=abs),
+                "participant_sd": list(truth.participant_sd),
+                "item_sd": list(truth.item_sd),
+                "n": n,
+                "n_failed": failed,
+                "power": significant / n,
+            }
+        )
+        if progress:
+            progress(f"draw {number + 1} of {draws} from the pilot's uncertainty: power {significant / n:.2f}")
+    return pa.Table.from_pylist(rows)

@@ -1,0 +1,156 @@
+"""How often the test of a planned design is significant where nothing differs, and what makes it keep its level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ordbridge.planning.evidence import Candidate, Null
+from ordbridge.planning.hypotheses import Simulations
+from ordbridge.power.calibration import Critical, adjusted_power, critical_value, nulls_of
+from ordbridge.power.grid import Grid
+from ordbridge.simulate import implied
+
+__all__ = ["Nulls", "mean_difference", "null_grids", "size_words"]
+
+EACH = 5  # datasets without a difference for one with it, as long as there may be more of them
+FEW = 20  # datasets that show whether the native engine can fit a model at all
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Datasets without a difference (at the margin, where there is one) on the designs of a plan.
+
+    Attributes
+    ----------
+    simulations
+        The datasets of the plan itself.
+    most
+        How many of a design.
+    calibrate
+        Whether the critical value of a design is taken from them, or they only tell how often the test rejects.
+    at_once
+        Whether a design has all of them at once: there is only one.
+    first
+        A candidate on which the native engine shows whether it can fit the model.
+    """
+
+    simulations: Simulations
+    most: int
+    calibrate: bool
+    at_once: bool
+    first: Candidate
+
+    def look(self, candidate: Candidate, n: int) -> None:
+        """Bring a candidate to ``n`` datasets, and its nulls to as many as belong to them; judge it by both."""
+        p = self.simulations.p_values(candidate.grid, n)
+        candidate.n, candidate.failed = p.size, int(np.isnan(p).sum())
+        candidate.nominal = candidate.significant = int((p < self.simulations.alpha).sum())
+        if self.calibrate and not mean_difference(candidate, self.simulations):
+            found = adjusted_power(p, self._add(candidate, self._wanted(n)))
+            candidate.significant, candidate.weight = found.significant, found.weight
+
+    def size(self, candidate: Candidate) -> None:
+        """See to it that a candidate has a null."""
+        if candidate.null is None and self.most:
+            self._add(candidate, self.most)
+            candidate.null = candidate.null and candidate.null._replace(critical_value=None)
+
+    def missing(self, candidate: Candidate) -> int:
+        """Return how many datasets of a candidate's nulls are not there yet and will be fitted by the plan's engine."""
+        if self._fitted.engine != self.simulations.engine:
+            return 0
+        grids = null_grids(candidate.grid, self.simulations)
+        return sum(max(0, self._wanted(candidate.n) - self._fitted.stored(grid)) for grid in grids)
+
+    def _wanted(self, n: int) -> int:
+        return self.most if self.at_once else min(self.most, max(EACH * n, math.ceil(1 / self.simulations.alpha)))
+
+    def _add(self, candidate: Candidate, n: int) -> Critical:
+        """Simulate the nulls of a candidate and note what they say; the least favourable one counts."""
+        alpha = self.simulations.alpha
+        nulls = [self._fitted.p_values(grid, n) for grid in null_grids(candidate.grid, self.simulations)]
+        critical = min((critical_value(p, alpha) for p in nulls), key=lambda c: c.value)
+        significant, count = max(((int((p < alpha).sum()), p.size) for p in nulls), key=lambda size: size[0] / size[1])
+        candidate.null = Null(count, significant, critical.value)
+        return critical
+
+    @cached_property
+    def _fitted(self) -> Simulations:
+        """Who fits them: the native engine in plans by R, too, because there have to be many, if it can.
+
+        Both engines have the same p-values.
+        """
+        own = self.simulations
+        if own.engine == "fast":
+            return own
+        native = replace(own, engine="fast", versions={})
+        trial = native.p_values(null_grids(self.first.grid, own)[0], FEW)
+        return own if np.isnan(trial).all() else native
+
+
+def null_grids(grid: Grid, simulations: Simulations) -> list[Grid]:
+    """Return grids of one cell in which nothing differs, or systems differ by just the margin."""
+    values = grid.to_dict()
+    truth = grid.cells[0].truth
+    nulls = nulls_of(grid.cells[0], simulations.model)
+    return [
+        Grid.from_dict({**values, "truths": {"": truth.shift(effect=null.truth.effects).to_dict()}}) for null in nulls
+    ]
+
+
+def mean_difference(candidate: Candidate, simulations: Simulations) -> float:
+    """Return by how much mean ratings differ at latent effect 0, if a linear model tests them; 0 where they do not.
+
+    A linear model of ordinal ratings tests mean ratings, which can differ at latent effect 0
+    (:func:`ordbridge.simulate.implied`): what it finds there is no error.
+    """
+    truth = candidate.grid.cells[0].truth
+    model = simulations.model
+    if model.ordinal or truth.scale == "interval" or model.goal != "difference":
+        return 0.0
+    differences = implied(truth.shift(effect=[0.0] * len(truth.effects))).differences["difference"].to_pylist()
+    return max((d for d in differences if abs(d) > 1e-3), key=abs, default=0.0)
+
+
+def size_words(design: Candidate, asked: Mapping[str, Any], differs: float = 0.0) -> str:
+    """Say how often the test rejects where nothing differs; ``differs`` is what mean ratings differ by there.
+
+    Examples
+    --------
+    >>> design = Candidate(20, 2, 8, 80, 80.0, 0.5, null=Null(1000, 93, 0.0213))
+    >>> print(size_words(design, {"alpha": 0.05, "model": "clmm", "goal": "difference"}))
+    Where nothing differs, p is below 0.05 in 9.3% of studies (95 % interval 7.6% to 11.3%, 1000 datasets), and below
+    0.0213 in 5%: that is the critical value here, and the power is that of a test that keeps its level.
+    >>> design.null = design.null._replace(critical_value=None)
+    >>> print(size_words(design, {"alpha": 0.05, "model": "clmm", "goal": "difference"}))
+    With 8 participants the test rejects a true null in 9.3% of studies (95 % interval 7.6% to 11.3%, 1000 datasets),
+    more often than its level of 5%: part of its power is false alarms.
+    """
+    null, alpha = design.null, asked["alpha"]
+    if null is None:
+        return ""
+    low, high = null.interval
+    rate = f"in {null.size:.1%} of studies (95 % interval {low:.1%} to {high:.1%}, {null.n} datasets)"
+    if differs:
+        return (
+            f"At latent effect 0 the mean ratings of this truth differ by {differs:.2g}, which "
+            f"{asked['model']} finds {rate}: that is not its type-I error."
+        )
+    if null.critical_value is not None:
+        where = "nothing differs" if asked["goal"] == "difference" else "systems differ by the margin"
+        return (
+            f"Where {where}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in {alpha:.0%}: that is "
+            "the critical value here, and the power is that of a test that keeps its level."
+        )
+    if low > alpha:
+        return (
+            f"With {design.participants} participants the test rejects a true null {rate}, more often than its level "
+            f"of {alpha:.0%}: part of its power is false alarms."
+        )
+    return f"It rejects a true null {rate}."

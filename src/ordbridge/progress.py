@@ -1,0 +1,58 @@
+"""How far a run of many fits is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Progress", "duration"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is; as text it is one line.
+
+    Examples
+    --------
+    >>> print(Progress(done=1500, total=12000, rate=41.7, seconds_left=252.0, failures=3))
+    1500 of 12000 fits, 41.7 per second, 4 min 12 s left, 3 failed
+    >>> print(Progress(done=0, total=12000, rate=0.0, seconds_left=None, failures=0))
+    0 of 12000 fits, 0 failed
+    """
+
+    done: int
+    total: int
+    rate: float
+    """Fits per second, since this start."""
+    seconds_left: float | None
+    """None before the first fit is back."""
+    failures: int
+    """Errors, timeouts and crashes so far, also those of earlier starts."""
+    what: str = "fits"
+    """What is counted."""
+
+    def __str__(self) -> str:
+        """Write one line."""
+        parts = [f"{self.done} of {self.total} {self.what}"]
+        if self.rate:
+            parts.append(f"{self.rate:.3g} per second")
+        if self.seconds_left is not None and self.done < self.total:
+            parts.append(f"{duration(self.seconds_left)} left")
+        return ", ".join([*parts, f"{self.failures} failed"])
+
+
+def duration(seconds: float) -> str:
+    """Write a duration with its two largest units.
+
+    Examples
+    --------
+    >>> duration(59.6), duration(3700), duration(200_000)
+    ('1 min 0 s', '1 h 1 min', '2 d 7 h')
+    """
+    minutes, s = divmod(round(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return f"{days} d {h} h"
+    if hours:
+        return f"{h} h {m} min"
+    return f"{m} min {s} s" if minutes else f"{s} s"

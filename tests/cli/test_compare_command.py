@@ -1,0 +1,106 @@
+"""``ordbridge compare`` as it is typed: from a file to the table in a paper."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ordbridge.cli import main
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    people, things = random.normal(0, 0.6, 12), random.normal(0, 0.6, 12)
+    rows = [
+        (
+            f"p{p}",
+            f"i{i}",
+            system,
+            1 + int(sum(quality + people[p] + things[i] + random.logistic() > np.array([-1, 0.5, 2]))),
+        )
+        for p in range(12)
+        for i in range(12)
+        for system, quality in (("base", 0.0), ("big", 1.5))
+    ]
+    path = tmp_path_factory.mktemp("compare") / "ratings.csv"
+    pd.DataFrame(rows, columns=["participant", "item", "system", "rating"]).to_csv(path, index=False)
+    return path
+
+
+def test_one_command_answers_and_writes_everything(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = {name: tmp_path / f"x.{name}" for name in ("html", "tex", "md", "png", "csv")}
+    options = ["--html", "html", "--latex", "tex", "--markdown", "md", "--plot", "png", "--out", "csv"]
+    words = [str(written[word]) if word in written else word for word in options]
+    assert main(["compare", str(file), "--engine", "fast", *words]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("read 288 ratings from ratings.csv") < shown.index("big is rated higher than base")
+    assert "clmm was used because the ratings are 4 ordered categories" in shown
+    assert all(path.stat().st_size > 100 for path in written.values())
+    assert main(["compare", str(file), "--engine", "fast", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    row = printed["pairs"][0]
+    with written["csv"].open(encoding="utf-8") as kept:
+        assert float(next(csv.DictReader(kept))["adjusted"]) == row["adjusted"]
+    assert f"{row['difference']:.2f}" in written["md"].read_text() and f"{row['difference']:.2f}" in shown
+    assert repr(row["adjusted"]) in written["html"].read_text()
+
+
+def test_all_tables_into_a_folder(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(file), "--engine", "fast", "--out", str(tmp_path / "all"), "--reference", "base"]) == 0
+    names = {path.name for path in (tmp_path / "all").iterdir()}
+    assert names == {f"{name}.csv" for name in ("ranking", "pairs", "shares", "design", "models", "checks")}
+    assert "big is rated higher than base" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--reference", "huge"], "--reference huge is not a system; the systems are 'base', 'big'"),
+        (["--html", "no/such/folder/x.html"], "there is no folder no/such/folder"),
+        (["--model", "clm", "--test", "t"], "--test t is for lm and lmer"),
+        (["--draws", "2"], "--draws 2 must be a whole number from 19 on"),
+    ],
+)
+def test_bad_input_is_one_line(file: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(file), "--engine", "fast", *options]) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def test_without_an_answer_there_is_json_and_exit_code_1(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = tmp_path / "short.csv"
+    short.write_text("\n".join(file.read_text().splitlines()[:7]) + "\n")
+    assert main(["compare", str(short), "--engine", "fast", "--json", "--anyway"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["ranking"] == [] and printed["pairs"] == []
+    assert any("too few" in row["what"] for row in printed["checks"])
+    report = tmp_path / "short.html"
+    table = tmp_path / "short.tex"
+    assert main(["compare", str(short), "--engine", "fast", "--html", str(report), "--latex", str(table)]) == 1
+    assert not table.exists()
+    assert "<h2>No answer" in report.read_text() and "<h2>Answer" not in report.read_text()
+
+
+@pytest.mark.needs_r
+@pytest.mark.slow
+def test_r_is_started_at_the_native_optimum_and_agrees_with_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for engine in ("r", "fast"):
+        assert main(["compare", str(file), "--engine", engine, "--json"]) == 0
+        captured = capsys.readouterr()
+        answers.append(json.loads(captured.out))
+        assert ("R's optimiser was started at the optimum of the native engine" in captured.err) == (engine == "r")
+    for by_r, native in zip(*(answer["pairs"] for answer in answers), strict=True):
+        assert by_r["difference"] == pytest.approx(native["difference"], rel=1e-3)
+        assert by_r["adjusted"] == pytest.approx(native["adjusted"], rel=1e-2, abs=1e-9)

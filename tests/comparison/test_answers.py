@@ -1,0 +1,316 @@
+"""Right answers from designs of every kind, or one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ordbridge as ob
+from ordbridge.data import RatingTable
+
+ROLES = ("participant", "item", "system", "criterion")
+
+
+def as_read(ratings: pd.DataFrame, levels: tuple[str, ...] | None = None) -> RatingTable:
+    """The ratings as ob.read hands them on, also without participants or items."""
+    table = pa.Table.from_pandas(ratings, preserve_index=False)
+    for name in ROLES:
+        if name in table.column_names:
+            table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+    recognised = {name: f"column {name!r}" for name in (*ROLES, "rating") if name in table.column_names}
+    return RatingTable(table, recognised, (), levels, np.arange(table.num_rows) + 1)
+
+
+def compared(ratings: pd.DataFrame, **options: object) -> ob.comparison.Comparison:
+    whole = {"participant", "item"} <= set(ratings.columns)
+    return ob.compare(ratings if whole else as_read(ratings), engine="fast", **{"draws": 19, **options})
+
+
+def consistent(found: ob.comparison.Comparison) -> None:
+    """No interval contradicts its p-value, no probability its difference, no letter a p-value."""
+    for row in found.pairs.to_pylist():
+        differs = row["adjusted"] < found.alpha
+        assert differs == (row["conf_low"] > 0 or row["conf_high"] < 0)
+        assert differs == (row["superiority_low"] > 0.5 or row["superiority_high"] < 0.5)
+        assert row["adjusted"] >= row["p_value"]
+    for criterion in found.criteria:
+        shown = {row["system"]: row["letters"] for row in found.rows("ranking", criterion)}
+        for row in found.rows("pairs", criterion):
+            if shown[row["a"]] is not None:
+                assert bool(set(shown[row["a"]]) & set(shown[row["b"]])) == (row["adjusted"] >= found.alpha)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ten_studies_with_a_known_ranking(study, seed):
+    """From 2 to 6 systems, a logit apart, in an order of their own: found in every study, and each pair different."""
+    random = np.random.default_rng(seed)
+    quality = random.permutation(np.arange(2 + seed % 5) * 1.0)
+    found = compared(study(quality=tuple(quality), raters=20, items=20, seed=seed, slope=0.2 * (seed % 3)))
+    truth = [list("ABCDEFGH")[k] for k in np.argsort(-quality)]
+    assert found.ranking["system"].to_pylist() == truth
+    mean = {row["system"]: row["estimate"] for row in found.ranking.to_pylist()}
+    for row in found.pairs.to_pylist():
+        assert row["difference"] == pytest.approx(mean[row["a"]] - mean[row["b"]]) and row["difference"] > 0
+        assert row["superiority"] > 0.5
+    assert all(p < 0.05 for p in found.pairs["adjusted"].to_pylist())
+    consistent(found)
+
+
+def test_systems_that_do_not_differ_share_a_letter(study):
+    shares = 0
+    for seed in range(20):
+        found = compared(study(quality=(0.0, 0.0, 1.5), raters=15, items=12, seed=100 + seed))
+        consistent(found)
+        shown = dict(zip(found.ranking["system"].to_pylist(), found.ranking["letters"].to_pylist(), strict=True))
+        assert shown["C"] == "a"
+        shares += shown["A"] == shown["B"]
+    assert shares >= 16  # at 5 %, fewer happen once in 300 times
+
+
+def test_the_sentence_names_systems_direction_and_size(study):
+    found = compared(study(quality=(0.0, 1.0)))
+    row = found.pairs.to_pylist()[0]
+    low, high = f"{row['conf_low']:.2f}", f"{row['conf_high']:.2f}"
+    wanted = f"B is rated {row['difference']:.2f} points higher than A (95 % interval {low} to {high}; p < .001, Holm)"
+    assert found.sentences[1].startswith(wanted)
+    assert f"in {100 * row['superiority']:.0f} %" in found.sentences[1]
+    against = compared(study(quality=(0.0, 1.0)), reference="B")
+    low, high = high, low
+    assert f"A is rated {row['difference']:.2f} points lower than B (95 % interval {high} to {low}" in str(against)
+
+
+@pytest.mark.parametrize(
+    ("change", "model", "formula"),
+    [
+        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (1 | item)"),
+        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (1 | participant)"),
+        (lambda d: d[["system", "rating"]], "clm", "rating ~ system"),
+        (lambda d: d[d.participant == "p3"], "clmm", "rating ~ system + (1 | item)"),
+        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (1 | item)"),
+        (lambda d: d[d.item == "i1"], "clmm", "rating ~ system + (1 | participant)"),
+        (lambda d: d.assign(rating=(d.rating > 3).astype(int)), "clmm", None),
+        (lambda d: d.assign(rating=np.where(d.rating > 3, "yes", "no")), "clmm", None),
+        (lambda d: d.assign(rating=d.rating > 3), "clmm", None),
+        (lambda d: d.assign(rating=17.3 * d.rating + np.arange(len(d)) % 7), "lmer", None),
+        (lambda d: d.assign(system=d.system.map({"A": 1, "B": 2, "C": 10})), "clmm", None),
+        (lambda d: d.sample(frac=0.4, random_state=1), "clmm", None),
+        (lambda d: d.assign(rating=d.rating.where(np.arange(len(d)) % 9 > 0)), "clmm", None),
+        (lambda d: d.assign(rating=d.rating / 2), "clmm", None),
+        (lambda d: d.assign(item=d.item + d.system), "clmm", None),
+        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (1 | item)"),
+        (lambda d: d.assign(system=d.system.map({"A": "A | é", "B": "`B`; x", "C": "C_{x}&<b>%"})), "clmm", None),
+        (lambda d: d.assign(rating=d.rating.where(d.system != "C", 5)), "lmer", None),  # separated
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_designs_of_every_kind(study, change, model, formula):
+    data = change(study())
+    found = compared(data)
+    assert found.models["model"].to_pylist() == [model]
+    if formula is not None:
+        assert found.models["formula"].to_pylist() == [formula]
+    top = found.ranking["system"].to_pylist()[0]
+    best = data.assign(rating=pd.factorize(data.rating, sort=True)[0]).groupby("system").rating.mean().idxmax()
+    assert top == str(best)
+    consistent(found)
+    for text in (found.markdown(), found.latex(), found._repr_html_(), str(found)):
+        assert "nan" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d[d.system == "A"], "there is one system only, 'A'"),
+        (lambda d: d.assign(rating=3), "all ratings are 3"),
+        (
+            lambda d: d[(d.participant == "p1") & (d.system == "A") | (d.participant == "p2") & (d.system == "B")],
+            "2 participants, and each rated one system only",
+        ),
+        (lambda d: d.assign(rating=d.rating.map(lambda r: "abcde"[r - 1] * 3)), "order|levels"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(study, change, words):
+    with pytest.raises(ob.InputError, match=words):
+        compared(change(study()))
+
+
+def test_few_ratings_have_no_answer(study):
+    found = compared(study().iloc[:6])
+    assert not found.criteria and found.pairs.num_rows == 0
+    assert "parameters for 6 ratings" in found.notes[-1]
+    assert found.checks.to_pylist()[-1]["severity"] == "error"
+    assert "parameters for 6 ratings" in found._repr_html_() and "<h2>Answer" not in found.page().html()
+    with pytest.raises(ob.InputError, match="there is no answer to write"):
+        found.latex()
+
+
+def test_with_few_raters_the_bootstrap_is_used_and_said(study):
+    data = study(quality=(0.0, 0.4), raters=4, items=25, slope=0.5)
+    found = compared(data, draws=99)
+    assert found.models["test"].to_pylist() == ["bootstrap"]
+    assert "system | participant" in found.models["formula"].to_pylist()[0]
+    assert any("bootstrap (99 draws, native fits), because with 4 participants" in note for note in found.notes)
+    # the same as the test of the fit
+    fit = found.fits[None]
+    tested = fit.test("system", method="bartlett", draws=99).to_pylist()[0]
+    assert found.pairs["p_value"].to_pylist() == pytest.approx([tested["p_value"]], rel=1e-9)
+    consistent(found)
+    many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5))
+    assert many.models["test"].to_pylist() == ["wald"]
+
+
+def test_between_participants_counts_how_many_each_system_has(study):
+    data = study(quality=(0.0, 1.5), raters=12)
+    own = data.participant.str[1:].astype(int) % 2 == (data.system == "B")
+    found = compared(data[own], draws=49)
+    assert found.models["test"].to_pylist() == ["bootstrap"]
+    consistent(found)
+
+
+def test_criteria_are_analysed_one_by_one_and_corrected_together(study):
+    fluency = study(quality=(0.0, 0.45), seed=5).assign(criterion="fluency")
+    meaning = study(quality=(0.0, 0.0), seed=6).assign(criterion="meaning")
+    together = compared(pd.concat([fluency, meaning]))
+    apart = compared(pd.concat([fluency, meaning]), correct="none")
+    assert together.criteria == ("fluency", "meaning")
+    alone = compared(fluency.drop(columns="criterion"))
+    assert apart.rows("pairs", "fluency")[0]["adjusted"] == alone.pairs["adjusted"][0].as_py()
+    p = together.rows("pairs", "fluency")[0]
+    assert p["adjusted"] == pytest.approx(2 * p["p_value"])  # the smaller of two, by Holm
+    assert "Holm over 2 criteria" in str(together) and "over 2 criteria" not in str(apart)
+    consistent(together)
+
+
+def test_one_criterion_without_an_answer_leaves_the_others(study):
+    data = pd.concat([study().assign(criterion="fluency"), study().assign(criterion="length", rating=1)])
+    found = compared(data)
+    assert found.criteria == ("fluency",)
+    assert "length: no answer, because all ratings are 1" in found.notes[-1]
+    assert found.checks.to_pylist()[-1]["what"].startswith("length: all ratings are 1")
+
+
+def test_model_formula_and_test_can_be_chosen(study):
+    data = study()
+    linear = compared(data, model="lmer")
+    assert linear.models["model"].to_pylist() == ["lmer"] and linear.models["test"].to_pylist() == ["t"]
+    simple = compared(data, formula="rating ~ system + (1 | participant)")
+    assert simple.models["formula"].to_pylist() == ["rating ~ system + (1 | participant)"]
+    assert compared(data, model="lm").models["formula"].to_pylist() == ["rating ~ system"]
+    ratio = compared(data, formula="rating ~ system", test="lrt")
+    consistent(ratio)
+    plain = compared(data, formula="rating ~ system", test="wald")
+    assert ratio.pairs["p_value"].to_pylist()[2] == pytest.approx(plain.pairs["p_value"].to_pylist()[2], rel=0.5)
+    for options, words in (
+        ({"formula": "rating ~ item"}, "does not name the column 'system'"),
+        ({"reference": "Z"}, "reference='Z' is not a system; the systems are 'A', 'B', 'C'"),
+        ({"model": "clmm", "test": "t"}, "test='t' is for lm and lmer"),
+        ({"adjust": "dunnett"}, "adjust='dunnett' needs reference="),
+        ({"adjust": "tuckey"}, "adjust='tuckey' is not known"),
+        ({"draws": 3}, "draws=3 must be a whole number from 19 on"),
+    ):
+        with pytest.raises(ob.InputError, match=words):
+            compared(data, **options)
+
+
+def test_expected_ratings_of_a_slider_are_those_of_the_linear_model(study):
+    data = study().assign(rating=lambda d: 17.3 * d.rating + np.arange(len(d)) % 7)
+    found = compared(data)
+    fit = ob.lmer(found.models["formula"][0].as_py(), data, engine="fast")
+    rows = {row["level"]: row for row in fit.means("system", adjust="none").to_pylist()}
+    for row in found.ranking.to_pylist():
+        assert row["estimate"] == pytest.approx(rows[row["system"]]["estimate"])
+        assert row["conf_low"] == pytest.approx(rows[row["system"]]["conf_low"])
+    for row in found.pairs.to_pylist():
+        other = rows.get(f"{row['a']} - {row['b']}") or rows[f"{row['b']} - {row['a']}"]
+        assert row["p_value"] == pytest.approx(other["p_value"])
+
+
+def test_superiority_of_a_slider_is_the_share_of_pairs_of_ratings(study):
+    """With normal ratings Φ(d/√(v₁ + v₂)) is the share of pairs of texts by different people; simulated here."""
+    random = np.random.default_rng(3)
+    n = 40
+    u, v = random.normal(0, 5, n), random.normal(0, 5, n)
+    rows = [
+        (f"p{p}", f"i{i}", s, 50 + u[p] + v[i] + 6 * (s == "B") + random.normal(0, 8))
+        for p in range(n)
+        for i in random.choice(n, 10, replace=False)
+        for s in "AB"
+    ]
+    found = compared(pd.DataFrame(rows, columns=["participant", "item", "system", "rating"]))
+    sd = np.sqrt(25 + 25 + 64)
+    draws = random.normal(0, sd, (2, 200_000))
+    share = (draws[0] + 6 > draws[1]).mean()
+    assert found.pairs["superiority"][0].as_py() == pytest.approx(share, abs=0.04)  # 40 people, 40 items
+
+
+def test_a_fit_that_did_not_converge_is_replaced_or_gives_no_answer(study, monkeypatch):
+    from dataclasses import replace
+
+    from ordbridge.models import api
+
+    data, fitted = study(slope=1.0), api.clmm
+
+    def fails(formula, *args, **options):
+        fit = fitted(formula, *args, **options)
+        bad = "system |" in formula or fails.always
+        return replace(fit, estimates=replace(fit.estimates, converged=False)) if bad else fit
+
+    monkeypatch.setattr(api, "clmm", fails)
+    fails.always = False
+    found = compared(data)
+    assert found.models["formula"].to_pylist() == ["rating ~ system + (1 | participant) + (1 | item)"]
+    assert any("did not converge" in note for note in found.notes) and "did not converge" in found.methods()
+    fails.always = True
+    none = compared(data)
+    assert not none.criteria and "no model could be fitted that can be trusted" in none.notes[-1]
+    assert not compared(data, formula="rating ~ system + (1 | item)").criteria
+
+
+def test_errors_in_the_ratings_stop_the_comparison(study, monkeypatch):
+    from ordbridge.comparison import api
+    from ordbridge.data.checks import Flaw, checks_of
+
+    flaw = Flaw("error", "outside-the-scale", "2 ratings are 99", [3, 4], "Make them missing.")
+    monkeypatch.setattr(api, "check", lambda data, scale: checks_of([flaw]))
+    found = compared(study())
+    assert not found.criteria and "2 ratings are 99" in found.notes[-1]
+    assert compared(study(), anyway=True).criteria == (None,)
+
+
+def test_copied_rows_count_once_and_repeated_ratings_as_often_as_they_were_given(study):
+    data = study(quality=(0.0, 1.0))
+    copied = compared(pd.concat([data, data.iloc[:30]]))
+    assert copied.pairs.equals(compared(data).pairs)
+    assert "duplicated-rows" in copied.checks["problem"].to_pylist()
+    again = compared(pd.concat([data, study(quality=(0.0, 1.0), seed=2)]))  # some of them are equal by chance
+    assert again.design["ratings"].to_pylist() == [2 * len(data)]
+
+
+def test_a_balanced_study_of_many_systems_shares_one_correction(study):
+    """With one variance for all differences, and all systems for everyone, the draws of all pairs are one bootstrap."""
+    data = study(quality=(0.0, 0.2, 0.4, 1.0), raters=5, items=10, slope=0.3)
+    found = compared(data, draws=48)
+    assert "(1 | participant:system)" in found.models["formula"][0].as_py()
+    assert found.models["test"].to_pylist() == ["bootstrap"] and found.models["draws"].to_pylist() == [48]
+    from ordbridge.models.inference import bootstrap
+    from ordbridge.models.inference.hypothesis import hypothesis
+
+    fit = found.fits[None]
+    drawn = {}
+    for row in found.pairs.to_pylist():
+        weights = {f"system{name}": sign for name, sign in ((row["a"], 1.0), (row["b"], -1.0)) if name != "A"}
+        drawn[row["a"], row["b"]] = bootstrap.drawn_ratios(fit, hypothesis(fit, weights), 8)
+    factor = np.nanmean(np.concatenate([ratios for _, ratios, _ in drawn.values()]))
+    for row in found.pairs.to_pylist():
+        from scipy import stats
+
+        assert row["p_value"] == pytest.approx(stats.chi2.sf(drawn[row["a"], row["b"]][0] / factor, 1), rel=1e-3)
+
+
+def test_large_studies_have_fewer_draws():
+    from ordbridge.comparison.analysis import DRAWS, FEWEST_DRAWS, _draws
+
+    assert _draws(500) == _draws(6000) == DRAWS == 199
+    assert _draws(12_000) == 99 and _draws(10**9) == FEWEST_DRAWS == 49

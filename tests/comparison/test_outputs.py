@@ -1,0 +1,139 @@
+"""All outputs carry the same corrected numbers; a comparison is frozen; pictures and pages are whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pyarrow as pa
+import pytest
+
+import ordbridge as ob
+from ordbridge.formats import p_text
+
+
+@pytest.fixture(scope="module")
+def found(study) -> ob.comparison.Comparison:
+    data = study(quality=(0.0, 0.25, 0.6, 2.0), raters=12, items=12, seed=8)
+    return ob.compare(data, engine="fast")
+
+
+def test_a_comparison_is_frozen_and_made_of_arrow_tables(found):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.ranking = None
+    for name in ("ranking", "pairs", "shares", "design", "models", "checks"):
+        assert isinstance(getattr(found, name), pa.Table)
+    assert found.ranking["rank"].to_pylist() == [1, 2, 3, 4]
+    assert found.ranking["estimate"].to_pylist() == sorted(found.ranking["estimate"].to_pylist(), reverse=True)
+
+
+def test_every_output_has_the_corrected_p_values(found):
+    """The corrected ones, and nowhere an uncorrected one that differs from them."""
+    rows = found.pairs.to_pylist()
+    changed = [row for row in rows if p_text(row["adjusted"]) != p_text(row["p_value"])]
+    assert len(changed) >= 2
+    texts = {
+        "sentences": str(found),
+        "markdown": found.markdown(),
+        "latex": found.latex(),
+        "notebook": found._repr_html_(),
+    }
+    for name, text in texts.items():
+        for row in changed:
+            right, wrong = (
+                p_text(row[column]).removeprefix("p ").removeprefix("= ") for column in ("adjusted", "p_value")
+            )
+            pair = (row["a"], row["b"])
+            lines = [
+                line
+                for line in re.split(r"\n|</tr>|\\\\", text)
+                if all(f"{one}" in line for one in pair) and right in line
+            ]
+            assert lines, (name, pair, right)
+            assert not any(wrong in line for line in lines if wrong not in right), (name, wrong)
+    html = found.page("ordbridge compare x.csv").html()
+    for row in changed:
+        assert f"{row['adjusted']!r}" in html  # in full, for sorting
+    printed = found.to_dict()
+    assert [row["adjusted"] for row in printed["pairs"]] == [row["adjusted"] for row in rows]
+
+
+def test_json_has_the_keys_that_scripts_rely_on(found):
+    printed = found.to_dict()
+    assert list(printed) == ["ranking", "pairs", "recognised", "checks"]
+    assert list(printed["ranking"][0]) == ["criterion", "system", "estimate", "conf_low", "conf_high"]
+    pair = ["criterion", "a", "b", "difference", "conf_low", "conf_high", "p_value", "adjusted"]
+    assert list(printed["pairs"][0]) == pair
+    assert printed["recognised"] == {name: name for name in ("participant", "item", "system", "rating")}
+
+
+def test_the_table_of_a_paper_has_letters_and_stars(found, study):
+    ranking = {row["system"]: row for row in found.ranking.to_pylist()}
+    markdown = found.markdown()
+    for system, row in ranking.items():
+        number = f"{row['estimate']:.2f}"
+        shown = f"**{number}**" if "a" in row["letters"] else number
+        interval = f"[{row['conf_low']:.2f}, {row['conf_high']:.2f}]"
+        assert f"| {system} | {shown} {interval}<sup>{row['letters']}</sup> |" in markdown
+    assert "<sup>***</sup>" in markdown and r"\textsuperscript{***}" in found.latex()
+    assert "Systems that share a letter cannot be told apart (p ≥ .05; Holm, 6 comparisons)" in markdown
+    against = ob.compare(
+        study(quality=(0.0, 0.25, 0.6, 2.0), raters=12, items=12, seed=8), engine="fast", reference="A"
+    )
+    table = against.markdown()
+    assert "| A (reference) |" in table and "<sup>***</sup>" in table and "Differences from A" in table
+    assert against.ranking["letters"].to_pylist() == [None] * 4
+    assert r"\begin{tabular}{lr}" in against.latex()
+
+
+def test_the_methods_paragraph_says_who_rated_what(found):
+    text = found.methods()
+    for words in (
+        "12 participants rated texts of 4 systems for 12 items on a scale from 1 to 5",
+        "576 ratings; 12 per text and 48 per participant in the median",
+        "cumulative link mixed model with logit link",
+        found.models["formula"][0].as_py(),
+        "corrected for multiple comparisons (Holm, 6 comparisons)",
+    ):
+        assert words in text
+    assert any(reference.startswith("Holm, S.") for reference in found.references())
+
+
+def test_the_page_has_warnings_answer_picture_and_methods_in_this_order(found):
+    html = found.page("ordbridge compare <x>").html()
+    headings = (
+        "Question",
+        "Answer",
+        "Systems",
+        "Differences",
+        "How it was computed",
+        "For the paper",
+        "How to repeat it",
+    )
+    places = [html.index(f"<h2>{heading}") for heading in headings]
+    assert places == sorted(places) and html.count("<svg") == 1 and "&lt;x&gt;" in html
+    assert found.answer[0] in html.replace("&#x27;", "'")
+
+
+def test_reports_of_the_package_take_a_comparison(found, tmp_path):
+    path = ob.report.write_report(found, tmp_path / "report.html", "again")
+    assert path.read_text(encoding="utf-8") == found.page("again").html()
+    assert ob.report.markdown(found) == found.markdown() and ob.report.latex(found) == found.latex()
+    assert ob.report.methods(found) == found.methods() and ob.report.references(found) == found.references()
+    assert ob.report.main_table(found).column_names == ["System", "Rating"]
+    assert found.report(tmp_path / "own.html").stat().st_size > 0
+
+
+def test_the_picture_has_shares_beside_expected_ratings(found):
+    figure = found.plot()
+    shares, ratings = figure.axes
+    systems = found.ranking["system"].to_pylist()
+    for panel in (shares, ratings):
+        assert [label.get_text() for label in panel.get_yticklabels()] == systems
+    widths = [bar.get_width() for bar in shares.patches if bar.get_width() > 0]
+    assert sum(widths) == pytest.approx(len(systems))
+    top = found.ranking.to_pylist()[0]
+    ends = sorted(ratings.lines[0].get_xdata())
+    assert ends == pytest.approx([top["conf_low"], top["conf_high"]])
+    with pytest.raises(ob.InputError, match="there is no criterion 'x'"):
+        found.plot("x")

@@ -1,0 +1,117 @@
+"""The interval: over items, over raters too when they are a sample, honest where there is none, and covering."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ordbridge import reliability as rel
+from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.reliability.jackknife import describe_raters_as
+
+
+def two_raters(n, rng):
+    quality = rng.integers(0, 2, n)
+    wrong = rng.random((n, 2)) < 0.2
+    return np.where(wrong, 1 - quality[:, None], quality[:, None])
+
+
+def raters_of_a_kind(n, m, rng, severity=0.5, noise=0.7):
+    seen = rng.normal(size=(n, 1)) + rng.normal(scale=severity, size=m) + rng.normal(scale=noise, size=(n, m))
+    return np.digitize(seen, [-1.2, -0.4, 0.4, 1.2]) + 1
+
+
+def test_the_order_of_rows_does_not_matter():
+    ratings = two_raters(40, np.random.default_rng(1))
+    assert rel.cohen_kappa(ratings) == rel.cohen_kappa(ratings[::-1])
+
+
+def test_the_interval_of_a_mean_is_students_on_the_z_scale():
+    """Percent agreement of two raters is a mean over items, whose jackknife variance is s²/n."""
+    ratings = two_raters(40, np.random.default_rng(1))
+    equal = (ratings[:, 0] == ratings[:, 1]).astype(float)
+    found = rel.percent_agreement(ratings)
+    half = stats.t.ppf(0.975, 39) * equal.std(ddof=1) / np.sqrt(40) / (1 - equal.mean() ** 2)  # delta method
+    assert found.conf_low == pytest.approx(np.tanh(np.arctanh(equal.mean()) - half), abs=0.01)
+    assert found.conf_high == pytest.approx(np.tanh(np.arctanh(equal.mean()) + half), abs=0.01)
+
+
+@pytest.mark.parametrize(("raters", "known"), [("fixed", 0.36), ("random", 0.36)])
+def test_the_interval_covers_for_raters_who_are_alike(raters, known):
+    """κ of the simulated population is known: 0.68 observed, 0.5 by chance, so 0.36."""
+    rng = np.random.default_rng(6)
+    covered = []
+    for _ in range(200):
+        ratings = np.hstack([two_raters(40, rng)] * 1)
+        if raters == "random":
+            quality = rng.integers(0, 2, (40, 1))
+            ratings = np.where(rng.random((40, 4)) < 0.2, 1 - quality, quality)
+        kappa = rel.conger_kappa(ratings, raters=raters)
+        covered.append(kappa.conf_low <= known <= kappa.conf_high)
+    assert np.mean(covered) >= 0.90
+
+
+def test_an_interval_about_these_raters_does_not_cover_the_population_of_raters():
+    rng = np.random.default_rng(3)
+    truth = rel.krippendorff_alpha(raters_of_a_kind(2000, 200, rng), conf_level=None).estimate
+    hits = {"fixed": [], "random": []}
+    for _ in range(100):
+        ratings = raters_of_a_kind(200, 8, rng)
+        for raters, found in hits.items():
+            alpha = rel.krippendorff_alpha(ratings, raters=raters)
+            found.append(alpha.conf_low <= truth <= alpha.conf_high)
+    assert np.mean(hits["random"]) >= 0.90
+    assert np.mean(hits["fixed"]) < 0.80
+
+
+def test_raters_are_random_by_default_with_gaps_or_in_a_crowd():
+    rng = np.random.default_rng(1)
+    crossed = rel.prepare(raters_of_a_kind(30, 4, rng))
+    gaps = rel.prepare(np.where(rng.random((30, 4)) < 0.3, np.nan, raters_of_a_kind(30, 4, rng)))
+    crowd = rel.prepare(raters_of_a_kind(30, 12, rng))
+    assert [rel.fleiss_kappa(r).raters for r in (crossed, gaps, crowd)] == ["fixed", "random", "random"]
+    assert "not everybody rated everything" in describe_raters_as(gaps, None)
+    assert "12 raters are a crowd" in describe_raters_as(crowd, None)
+    assert rel.fleiss_kappa(crossed, raters="random").raters == "random"
+
+
+def test_two_raters_cannot_tell_how_raters_differ():
+    kappa = rel.cohen_kappa(two_raters(40, np.random.default_rng(1)), raters="random")
+    assert (kappa.conf_low, kappa.conf_high) == (None, None)
+    assert "two raters cannot tell" in kappa.note
+
+
+def test_no_interval_where_a_single_item_carries_the_coefficient():
+    kappa = rel.cohen_kappa([[1, 1], [1, 1], [1, 1], [1, 1], [2, 2]])
+    assert kappa.estimate == 1
+    assert (kappa.conf_low, kappa.conf_high) == (None, None)
+    assert kappa.note.startswith("no interval: without single items or raters there is no value")
+
+
+def test_perfect_agreement_has_an_interval_without_width_only_with_enough_items():
+    few, many = ([[i % 3, i % 3] for i in range(n)] for n in (6, 40))
+    assert rel.cohen_kappa(few).conf_low is None
+    assert (rel.cohen_kappa(many).conf_low, rel.cohen_kappa(many).conf_high) == (1, 1)
+
+
+def test_options_are_checked():
+    with pytest.raises(InputError, match="conf_level=95"):
+        rel.pearson([[1, 2], [2, 4]], conf_level=95)
+    with pytest.raises(InputError, match="raters='some'"):
+        rel.pearson([[1, 2], [2, 4]], raters="some")
+    assert rel.pearson([[1, 2], [2, 4], [2, 3]], conf_level=None).conf_low is None
+
+
+def test_options_of_the_last_release_still_work():
+    ratings = two_raters(40, np.random.default_rng(1))
+    with pytest.warns(DeprecationWarning, match="needs no draws any more"):
+        assert rel.cohen_kappa(ratings, draws=0).conf_low is None
+    with pytest.warns(DeprecationWarning, match="confidence is now conf_level"):
+        assert rel.cohen_kappa(ratings, confidence=0.9) == rel.cohen_kappa(ratings, conf_level=0.9)
+    with pytest.warns(DeprecationWarning, match=r"Coefficient\.value is now Coefficient\.estimate"):
+        assert rel.cohen_kappa(ratings).value == rel.cohen_kappa(ratings).estimate
+
+
+def test_repeated_ratings_count_once():
+    table = {"item": [1, 1, 2, 2, 1, 3, 3], "participant": list("xyxyxxy"), "rating": [1, 1, 2, 2, 2, 3, 3]}
+    with pytest.warns(StatisticalWarning, match="1 of 7 ratings are repeats"):
+        assert rel.percent_agreement(table).estimate == 1

@@ -1,0 +1,121 @@
+"""The page builder: escaped, self-contained, whole."""
+
+import re
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pytest
+
+from ordbridge.errors import InputError
+from ordbridge.report.html import Page, cell
+
+
+class Balanced(HTMLParser):
+    """Check that every element that is opened is closed."""
+
+    empty = frozenset({"meta", "br", "hr", "path", "use", "rect"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.identifiers = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.identifiers += [value for name, value in attrs if name == "id"]
+        if tag not in self.empty:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+        self.identifiers += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        if tag not in self.empty:
+            assert self.open.pop() == tag
+
+
+def figure():
+    from matplotlib.figure import Figure
+
+    drawing = Figure()
+    drawing.subplots().plot([1, 2, 3])
+    return drawing
+
+
+def full_page():
+    page = Page("A <title> & more")
+    page.heading("One <b>").sentence("x < y & z").warning("mind <this>").sentences(["one", "<two>"])
+    page.table(pa.table({"rater_name": ["<a>", "b"], "kappa": [0.12345, None], "empty": [None, None]}), "caption <c>")
+    page.picture(figure(), 'a "quoted" <caption>').picture(figure(), "another").to_fill_in("Why <not>?")
+    return page.html()
+
+
+def test_everything_is_escaped_and_closed():
+    html = full_page()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    for raw in ("<title> &", "<b>", "<this>", "<two>", "<a>", "<c>", '<caption>"', "<not>"):
+        assert raw not in html.replace("<title>A &lt;title&gt; &amp; more</title>", "")
+    assert "x &lt; y &amp; z" in html
+    assert parser.seen.count("svg") == 2
+    assert parser.seen.count("caption") == 1
+
+
+def test_nothing_comes_from_elsewhere_and_pictures_do_not_clash():
+    html = full_page()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.seen.count("script") == 1  # the one that sorts and copies, inside the file
+    assert not {"link", "img", "iframe", "image", "metadata"} & set(parser.seen)
+    assert len(parser.identifiers) == len(set(parser.identifiers))
+    references = re.findall(r'(?:href="#|url\(#)([^")]+)', html)
+    assert references
+    assert set(references) <= set(parser.identifiers)
+    for reference in ("@import", "src=", "DOCTYPE svg", 'href="http', "url(http"):
+        assert reference not in html
+
+
+def test_tables_leave_out_empty_columns_and_show_no_bare_nan():
+    html = Page("t").table(pa.table({"rater_name": ["a"], "kappa": [float("nan")], "empty": [None]})).html()
+    assert "rater name" in html
+    assert ">empty<" not in html
+    assert "nan" not in html.lower().split("</style>")[1]
+
+
+def test_cells():
+    assert [cell(value) for value in (0.12345, 2.0, 0.00001, 1234567.5, False, "x")] == [
+        "0.123",
+        "2",
+        "1e-05",
+        "1.23e+06",
+        "no",
+        "x",
+    ]
+    assert cell(0.0004, "p_value") == "< 0.001"
+    assert cell(0.04, "p_value") == "0.040"
+
+
+def test_the_file_is_whole_and_named_html(tmp_path):
+    path = Page("κ").sentence("γ").write(tmp_path / "page.html")
+    assert "γ" in path.read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(InputError, match=r"ends in \.html"):
+        Page("x").write(tmp_path / "page.pdf")
+    with pytest.raises(InputError, match="there is no folder"):
+        Page("x").write(tmp_path / "nowhere" / "page.html")
+
+
+def test_the_same_content_gives_the_same_file():
+    assert full_page() == full_page()
+
+
+def test_a_closed_table_shows_its_caption_and_long_text_has_room():
+    table = pa.table({"short": ["a"], "long": ["x" * 41], "number": [1]})
+    html = Page("t").table(table, "many <rows>", closed=True).html()
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert "<details><summary>many &lt;rows&gt;</summary>" in html
+    assert '<td class="w">xxx' in html and '<td class="t">a' in html
+    assert "<details>" not in Page("t").table(table, "many").html()

@@ -1,0 +1,100 @@
+"""What a killed process leaves behind is gone when the next one has looked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ordbridge import leftovers
+
+OWNER = """
+import sys, time
+from ordbridge import leftovers
+folder = leftovers.temporary_folder()
+(folder / "file").write_text("x")
+print(folder, flush=True)
+if sys.argv[1:] == ["wait"]:
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+def test_the_folder_of_a_killed_process_is_removed_and_that_of_a_living_one_stays(temporary):
+    with subprocess.Popen([sys.executable, "-c", OWNER, "wait"], stdout=subprocess.PIPE, text=True) as owner:
+        folder = Path(owner.stdout.readline().strip())
+        leftovers.sweep()
+        assert (folder / "file").exists() and folder.parent == temporary
+        owner.kill()
+    leftovers.sweep()
+    assert list(temporary.iterdir()) == []
+
+
+def test_folders_of_other_programs_stay(temporary):
+    names = ("ordbridge-notes", "ordbridge-0123456789abcdeg", "Rtmp123456")
+    for name in names:
+        (temporary / name).mkdir()
+    leftovers.sweep()
+    assert sorted(path.name for path in temporary.iterdir()) == sorted(names)
+
+
+def test_a_folder_is_removed_with_its_lock(temporary):
+    folder = leftovers.temporary_folder()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    leftovers.sweep()
+    assert folder.exists(), "our own"
+    leftovers.remove(folder)
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.skipif(not leftovers.SEMAPHORES.is_dir(), reason="semaphores are not files here")
+def test_semaphores_of_dead_processes_are_removed():
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    dead, alive = (leftovers.SEMAPHORES / f"sem.loky-{pid}-test{os.getpid()}" for pid in (gone.pid, os.getpid()))
+    try:
+        dead.touch()
+        alive.touch()
+        leftovers.sweep()
+        assert alive.exists() and not dead.exists()
+    finally:
+        alive.unlink()
+
+
+KILLED = """
+from ordbridge.power import Grid, run
+grid = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=[0.62])
+tell = lambda progress: print(progress.done, flush=True)
+run(grid, ["lm"], sims=100000, seed=1, jobs=2, progress=tell)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.needs_r
+def test_a_group_that_is_killed_leaves_nothing_after_the_next_run(temporary):
+    """kill -9 of the whole group with R in two workers: folders of R, the temporary store, locks, semaphores."""
+    before = set(leftovers.SEMAPHORES.glob("sem.loky-*")) if leftovers.SEMAPHORES.is_dir() else set()
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as program:
+        while program.stdout.readline().strip() in ("0", ""):
+            assert program.poll() is None
+        assert len(list(temporary.rglob("Rtmp*"))) == 2, "two workers, each with a folder of R"
+        os.killpg(program.pid, signal.SIGKILL)
+    time.sleep(1)
+    assert list(temporary.iterdir()), "the kill came too late to leave anything"
+    subprocess.run([sys.executable, "-c", KILLED.replace("sims=100000", "sims=2")], check=True, capture_output=True)
+    assert [path.name for path in temporary.iterdir()] == []
+    assert set(leftovers.SEMAPHORES.glob("sem.loky-*")) <= before | {
+        path for path in leftovers.SEMAPHORES.glob("sem.loky-*") if not path.name.startswith(f"sem.loky-{program.pid}-")
+    }
