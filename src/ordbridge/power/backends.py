@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +19,16 @@ from ordbridge.errors import InputError
 from ordbridge.leftovers import sweep
 from ordbridge.power.worker import start
 
-__all__ = ["WORKERS_ENVIRONMENT", "Backend", "LokyBackend", "choose", "discard_workers", "is_death"]
+__all__ = [
+    "WORKERS_ENVIRONMENT",
+    "Backend",
+    "LokyBackend",
+    "choose",
+    "discard_workers",
+    "environment",
+    "is_death",
+    "restore",
+]
 
 IDLE_SECONDS = 60  # workers wait that long for the next run before they end
 WORKERS_ENVIRONMENT = {
@@ -86,11 +95,16 @@ def environment(**changes: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        restore(before)
+
+
+def restore(before: Mapping[str, str | None]) -> None:
+    """Give variables of the environment back the values they had; None for those that were not there."""
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 class LokyBackend:

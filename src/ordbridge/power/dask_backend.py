@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from ordbridge.errors import ClusterError, InputError
-from ordbridge.power.backends import WORKERS_ENVIRONMENT, environment
+from ordbridge.power.backends import WORKERS_ENVIRONMENT, environment, restore
 
 __all__ = ["DaskBackend"]
 
@@ -48,6 +48,8 @@ class DaskBackend:
         for name in LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._cluster, self._address = None, scheduler or "this machine"
+        # Dask's nannies change the environment of this very process whenever they start a worker, and leave it so
+        self._environment = {name: os.environ.get(name) for name in (*WORKERS_ENVIRONMENT, "PYTHONHASHSEED")}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of other versions on the workers: those are in the manifest
@@ -83,13 +85,15 @@ class DaskBackend:
     def answer(self, future: Future) -> Any:
         """Return what the worker answered; Dask cancels what it has lost together with a scheduler."""
         try:
-            return future.result()
+            result = future.result()
         except CancelledError:
             raise self._gone() from None
         except ModuleNotFoundError as error:
             raise ClusterError(
                 f"the workers of {self._address} have no {error.name!r}; install ordbridge there as it is here"
             ) from None
+        self._watch.see_a_worker()  # which may come and go between two looks
+        return result
 
     def check(self) -> None:
         """Raise a ClusterError if scheduler or workers have been away for a while."""
@@ -139,6 +143,7 @@ class DaskBackend:
             with suppress(Exception):
                 if part is not None:
                     part.close(timeout=patience)
+        restore(self._environment)
         self._speak()
 
     def _speak(self) -> None:
@@ -168,7 +173,11 @@ class _Watch(threading.Thread):
         self.threads = sum(self._client.nthreads().values())
         self.answered = time.monotonic()
         if self.threads:
-            self.manned, self.ever_manned = self.answered, True
+            self.see_a_worker()
+
+    def see_a_worker(self) -> None:
+        """Remember that somebody was there just now."""
+        self.manned, self.ever_manned = time.monotonic(), True
 
 
 def _local_cluster(jobs: int) -> Any:
