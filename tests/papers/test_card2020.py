@@ -165,9 +165,11 @@ def test_a_run_is_kept_resumed_and_compared(tmp_path, monkeypatch):
         (0.44, 0.44, True, 0.05),
     ]
     assert {row["false_abs_t"] for row in rows} == {0.1}
-    verdicts = {row["claim"].split()[0]: row["verdict"] for row in result.claims.to_pylist()}
+    judged = [*result.claims.to_pylist(), *result.left_open.to_pylist()]
+    verdicts = {row["claim"].split()[0]: row["verdict"] for row in judged}
     assert verdicts == {"power": "undecided", "|t|": "undecided", "lmerTest's": "undecided"}
-    assert [row["claim"].endswith("(3 workers)") for row in result.claims.to_pylist()] == [False, True, True]
+    assert [row["claim"].endswith("(3 workers)") for row in judged] == [False, True, True]
+    assert result.claims.num_rows == 1, "the paper says nothing of false positives"
     (next((tmp_path / "fits").glob("high-diff0.1-*-replicates021-040.parquet"))).unlink()
     calls.clear()
     card2020.reproduce(chosen, store=tmp_path / "fits")

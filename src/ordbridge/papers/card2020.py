@@ -282,9 +282,8 @@ def reproduce(
     ]
     said = next(iter(found.values())).schema.metadata or {}
     versions = {name.decode(): value.decode() for name, value in said.items()}
-    return Reproduction(
-        title, REFERENCE, _summary(table), claims_table(_judged(table)), tuple(parts), versions=versions
-    )
+    judged, left_open = _judged(table)
+    return Reproduction(title, REFERENCE, _summary(table), judged, tuple(parts), versions=versions, left_open=left_open)
 
 
 def _run(
@@ -351,18 +350,20 @@ def _share(hits: np.ndarray) -> float:
     return round(float(np.mean(hits)), 10)
 
 
-def _judged(table: pa.Table) -> list[dict[str, str]]:
+def _judged(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Judge the paper's table, and the rates of false positives, of which the paper says nothing."""
     rows = table.to_pylist()
     equal = sum(row["equal"] for row in rows)
     verdict = FAILS if equal < len(rows) else HOLDS if len(rows) == len(published) else UNDECIDED
     reason = "" if len(rows) == len(published) else f"{len(rows)} of {len(published)} cells were run"
-    judged = [claims["table"].judged(f"{equal} of {len(rows)} equal to the last digit", verdict, reason)]
+    claimed = [claims["table"].judged(f"{equal} of {len(rows)} equal to the last digit", verdict, reason)]
+    left_open = []
     for (name, column), number in product((("size", "false_abs_t"), ("satterthwaite", "false_p")), workers):
         here = [r for r in rows if r["workers"] == number and r[column] is not None]
         if here:
             rates = {(r["setting"], r["items"]): r[column] for r in here}
-            judged.append(_size(replace(claims[name], what=f"{claims[name].what} ({number} workers)"), rates))
-    return judged
+            left_open.append(_size(replace(claims[name], what=f"{claims[name].what} ({number} workers)"), rates))
+    return claims_table(claimed), claims_table(left_open)
 
 
 def _size(claim: Claim, rates: dict[tuple[str, int], float]) -> dict[str, str]:

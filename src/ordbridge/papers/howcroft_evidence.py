@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -20,7 +20,7 @@ from ordbridge.planning.hypotheses import r_versions
 from ordbridge.power import Run
 from ordbridge.power.result import audit_runs, true_value
 
-__all__ = ["reproduction"]
+__all__ = ["Evidence", "judged", "reproduction"]
 
 TARGET = 0.8
 
@@ -36,10 +36,10 @@ def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) 
         As there.
     """
     main = {variant: [run for name, run in runs.items() if name.startswith(f"{variant}-")] for variant in variants}
-    evidence = {variant: Evidence(main[variant]) for variant in variants}
+    deciding = [run for name, run in runs.items() if name.startswith("deciding-")]
+    evidence = {variant: Evidence.of(main[variant], deciding if variant == variants[0] else []) for variant in variants}
     questions = question_table([run for name, run in runs.items() if name.startswith("questions-")])
-    claims = [row for variant in variants for row in _published_claims(evidence[variant], variant)]
-    claims += [*_open_claims(questions), _misplaced(evidence)]
+    claims, left_open = judged(evidence, questions)
     parts = [Part("figure1", "Figure 1 from simulated ratings: counts, and the two views of them", _figure1())]
     for variant in variants:
         parts += _figures(main[variant], variant, figure)
@@ -52,6 +52,9 @@ def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) 
             ),
         ]
     parts.append(Part("linear_null", "What the linear model tests", linear_null(), NULL_WORDS))
+    if deciding:
+        words = "Cells that decide what the paper says of 80 % power and of half the items"
+        parts.append(Part("deciding", words, evidence[variants[0]].deciding))
     if questions.num_rows:
         parts.append(Part("question_means", "The open questions, means over the settings", question_means(questions)))
         parts.append(Part("questions", "The cells that decide the open questions", questions, QUESTION_WORDS))
@@ -59,26 +62,32 @@ def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) 
     summary = tuple(_summary(evidence, questions))
     title = "Ordinal and linear models of ratings: the published power simulation, run again"
     versions = r_versions([one for run in runs.values() for one in run.manifest["environments"]])
-    return Reproduction(title, paper.REFERENCE, summary, claims_table(claims), tuple(parts), versions=versions)
+    return Reproduction(title, paper.REFERENCE, summary, claims, tuple(parts), versions=versions, left_open=left_open)
 
 
+def judged(evidence: Mapping[str, Evidence], questions: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return a verdict on everything that the paper says, and on what it leaves open."""
+    claims = [row for variant, found in evidence.items() for row in _published_claims(found, variant)]
+    left_open = [row for variant, found in evidence.items() for row in _open_in_the_grid(found, variant)]
+    left_open += [*_open_claims(questions), _misplaced(evidence)]
+    return claims_table(claims), claims_table(left_open)
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """The tables of all settings of one variant."""
+    """The tables of all settings of one variant: rows of ``Run.power`` and ``Run.compare``."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs = runs
+    power: pa.Table
+    compared: pa.Table
+    deciding: pa.Table
+    """More datasets of the cells on which a claim depends; may be empty."""
 
-    @cached_property
-    def power(self) -> pa.Table:
-        """Rows of :meth:`ordbridge.power.Run.power`."""
-        return pa.concat_tables(run.power().replace_schema_metadata(None) for run in self.runs).drop_columns(
-            ["cell", "term", "note"]
-        )
-
-    @cached_property
-    def compared(self) -> pa.Table:
-        """Rows of :meth:`ordbridge.power.Run.compare`."""
-        return pa.concat_tables(run.compare("clmm", "lmer") for run in self.runs).drop_columns(["cell"])
+    @classmethod
+    def of(cls, runs: Sequence[Run], deciding: Sequence[Run] = ()) -> Evidence:
+        """Take the tables of the runs."""
+        compared = pa.concat_tables(run.compare("clmm", "lmer") for run in runs).drop_columns(["cell"])
+        power = _powers(runs)
+        return cls(power, compared, _powers(deciding) if deciding else power.slice(0, 0))
 
     @property
     def settings(self) -> list[str]:
@@ -89,9 +98,18 @@ class Evidence:
         """Return the rows of a model, in order of ratings, items and effect."""
         return _where(self.power.to_pylist(), model=model, **where)
 
+    def decided(self, model: str, **where: Any) -> list[Row]:
+        """Return the same from the cells with more datasets, where there are any."""
+        return _where(self.deciding.to_pylist(), model=model, **where) or self.powers(model, **where)
+
     def differences(self, sign: int, **where: Any) -> list[Row]:
         """Return the comparisons at positive or negative effects."""
         return [row for row in _where(self.compared.to_pylist(), **where) if row["effect"] * sign > 0]
+
+
+def _powers(runs: Sequence[Run]) -> pa.Table:
+    tables = [run.power().replace_schema_metadata(None) for run in runs]
+    return pa.concat_tables(tables).drop_columns(["cell", "term", "note"])
 
 
 def _where(rows: Iterable[Row], **where: Any) -> list[Row]:
@@ -99,54 +117,62 @@ def _where(rows: Iterable[Row], **where: Any) -> list[Row]:
     return sorted(chosen, key=lambda row: (row["ratings_per_text"], row["items"], row["effect"]))
 
 
-def _row(name: str, found: Verdict, where: str = "") -> Row:
+def _row(name: str, found: Verdict, where: str = "", figure: str = "") -> Row:
     claim = paper.claims[name]
     row = claim.judged(found.found, found.verdict, found.reason)
-    return row | {"claim": f"{row['claim']} ({where})"} if where else row
+    row |= {"claim": f"{row['claim']} ({where})"} if where else {}
+    return row | {"where": figure} if figure else row
 
 
 def _published_claims(evidence: Evidence, variant: str) -> list[Row]:
     """Judge the paper's own claims, on positive effects."""
     rows = [_row("never lower", judge.never_lower(evidence.differences(+1)), variant)]
-    for setting in evidence.settings:
-        rows.append(_row("half the items", _half_the_items(evidence, setting), f"{setting}, {variant}"))
+    for setting, ratings in product(evidence.settings, paper.ratings):
+        found = _half_the_items(evidence, setting, ratings)
+        figure = "Figure 2" if setting in paper.figures["2"] else "Figure 3"
+        rows.append(_row("half the items", found, f"{setting}, {ratings} ratings, {variant}", figure))
     rows += [_80_percent(evidence, setting, variant) for setting in evidence.settings if setting in paper.figures["2"]]
     means = {setting: judge.advantage(evidence.differences(+1, variance=setting)) for setting in evidence.settings}
     if {"extra-low", "extra-high"} <= {*means}:
         others = [mean for setting, mean in means.items() if setting != "extra-high"]
         rows.append(_row("extra-low", judge.small(means["extra-low"], "mean over 24 cells"), variant))
         rows.append(_row("extra-high", judge.largest(means["extra-high"], others), variant))
-    for name, model in (("size of lmer", "lmer"), ("size of clmm", "clmm")):
-        rows.append(_row(name, judge.keeps_level(evidence.powers(model, effect=0.0)), variant))
-    if negative := evidence.differences(-1):
-        rows.append(_row("negative", judge.never_lower(negative), variant))
     return rows
 
 
-def _half_the_items(evidence: Evidence, setting: str) -> Verdict:
-    """Compare clmm with 50 items and lmer with 100, for each number of ratings, over the four effects."""
-    found = []
-    for ratings in paper.ratings:
-        chosen: dict[str, Any] = {"variance": setting, "ratings_per_text": ratings}
-        ordinal, linear = (
-            [row for row in evidence.powers(model, items=number, **chosen) if row["effect"] > 0]
-            for model, number in (("clmm", 50), ("lmer", 100))
-        )
-        found.append(judge.not_below(judge.gap(ordinal, linear)))
-    words = "; ".join(f"{r} ratings: {v.found}" for r, v in zip(paper.ratings, found, strict=True))
-    return Verdict(words, judge.all_of(found), f"mean over effects; {found[0].reason}; both numbers of ratings")
+def _open_in_the_grid(evidence: Evidence, variant: str) -> Iterator[Row]:
+    """Judge what the paper leaves open, over the whole grid."""
+    for name, model in (("size of lmer", "lmer"), ("size of clmm", "clmm")):
+        yield _row(name, judge.keeps_level(evidence.powers(model, effect=0.0)), variant)
+    if negative := evidence.differences(-1):
+        yield _row("negative", judge.never_lower(negative), variant)
+
+
+def _half_the_items(evidence: Evidence, setting: str, ratings: int) -> Verdict:
+    """Compare clmm with 50 items and lmer with 100, over the four effects."""
+    ordinal, linear = (
+        [
+            row
+            for row in evidence.decided(model, items=number, variance=setting, ratings_per_text=ratings)
+            if row["effect"] > 0
+        ]
+        for model, number in (("clmm", 50), ("lmer", 100))
+    )
+    found = judge.not_below(judge.gap(ordinal, linear))
+    datasets = min(row["n"] for row in (*ordinal, *linear))
+    return found._replace(reason=f"mean over effects, {datasets} datasets per cell; {found.reason}")
 
 
 def _80_percent(evidence: Evidence, setting: str, variant: str) -> Row:
-    """Judge whether the linear model misses 80 %, and say whether the ordinal one reaches it."""
+    """Judge whether lmer misses 80 % and clmm reaches it; at low variance lmer does."""
     chosen = {"variance": setting, "items": 100, "ratings_per_text": 3, "effect": paper.effects[2]}
-    (linear,), (ordinal,) = evidence.powers("lmer", **chosen), evidence.powers("clmm", **chosen)
+    (linear,), (ordinal,) = evidence.decided("lmer", **chosen), evidence.decided("clmm", **chosen)
     if setting == "low":
         return _row("80 percent, low", judge.reaches(linear, TARGET), variant)
-    found, other = judge.stays_below(linear, TARGET), judge.reaches(ordinal, TARGET)
-    words = {"holds": "the ordinal model reaches it", "undecided": "whether the ordinal model reaches it is open"}
-    said = f"{found.reason}; {words.get(other.verdict, 'the ordinal model misses it too')}: {other.found}"
-    return _row("80 percent", Verdict(found.found, found.verdict, said), f"{setting}, {variant}")
+    found = [judge.stays_below(linear, TARGET), judge.reaches(ordinal, TARGET)]
+    words = f"lmer {found[0].found}, clmm {found[1].found}"
+    rule = f"holds: lmer's exact interval below {TARGET:g}, clmm's above it; {linear['n']} datasets"
+    return _row("80 percent", Verdict(words, judge.all_of(found), rule), f"{setting}, {variant}")
 
 
 def _open_claims(questions: pa.Table) -> list[Row]:

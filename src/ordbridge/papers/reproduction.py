@@ -64,8 +64,9 @@ class Reproduction:
         What was reproduced, and the paper.
     summary, warnings
         What came out in a few sentences; what must not be overlooked.
-    claims
-        One row a claim: the paper's number, ours, a verdict and the reason.
+    claims, left_open
+        What the paper says, one row per claim: its number, ours, a verdict and the reason. The same for questions
+        that the paper leaves open.
     parts
         Tables and figures in the order of the report.
     versions
@@ -85,12 +86,14 @@ class Reproduction:
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    left_open: pa.Table = field(default_factory=lambda: claims_table([]))
 
     @property
     def tables(self) -> dict[str, pa.Table]:
         """The tables by name, the claims among them."""
         found = {part.name: part.content for part in self.parts if isinstance(part.content, pa.Table)}
-        return ({"claims": self.claims} if self.claims.num_rows else {}) | found
+        verdicts = {"claims": self.claims, "left_open": self.left_open}
+        return {name: table for name, table in verdicts.items() if table.num_rows} | found
 
     @property
     def figures(self) -> dict[str, Figure]:
@@ -104,7 +107,8 @@ class Reproduction:
         if not counts:
             return "No claim of the paper was judged; the tables below say what was computed."
         words = ", ".join(f"{number} {_COUNTED.get(verdict, verdict)}" for verdict, number in counts.most_common())
-        return f"Of {self.claims.num_rows} claims of the paper: {words}."
+        open_ = f" {self.left_open.num_rows} questions that it leaves open are judged apart."
+        return f"Of {self.claims.num_rows} claims of the paper: {words}." + (open_ if self.left_open.num_rows else "")
 
     def write(self, folder: str | os.PathLike[str], repeat: str = "") -> list[Path]:
         """Do what :func:`ordbridge.report.write_folder` does, which is the new name."""

@@ -17,7 +17,7 @@ COST = {"lm": 1.0, "clm": 1.5, "lmer": 30.0, "clmm": 300.0}  # roughly, in R; on
 
 
 class Queue:
-    """The fits that are not stored yet, big cells first.
+    """The fits that are not stored yet, small cells first: through R a big one can keep a worker for minutes.
 
     Batches grow to about two seconds of work, measured on the cell's own batches or, before there are any, on those of
     others in proportion to their size; towards the end they shrink, so that all workers end together.
@@ -41,9 +41,7 @@ class Queue:
     ) -> None:
         weight = sum(COST[model.kind] for model in models)
         self._size = {cell: cell.design.num_rows * weight for cell in todo}
-        self._left = {
-            cell: todo[cell][0] for cell in sorted(todo, key=lambda c: self._size[c], reverse=True) if todo[cell][0]
-        }
+        self._left = {cell: todo[cell][0] for cell in sorted(todo, key=lambda c: self._size[c]) if todo[cell][0]}
         self._todo = {cell: todo[cell][1] for cell in self._left}
         self._seed, self._timeout, self._jobs = seed, timeout, jobs
         self._seconds: dict[Cell, float] = {}  # of one replicate with all its models

@@ -196,6 +196,8 @@ def _reproduction(result: Reproduction) -> Page:
         made.sentences(result.summary)
     if result.claims.num_rows:
         made.heading("What the paper says, and what we find").table(result.claims)
+    if result.left_open.num_rows:
+        made.heading("What the paper leaves open").table(result.left_open)
     for part in result.parts:
         made.heading(part.caption)
         for sentence in part.text:
