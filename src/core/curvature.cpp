@@ -8,8 +8,9 @@
 //     r2_a = -e'V_a e,                       r2_ab = -e'V_ab e + 2 e'V_a V^-1 V_b e - 2 e'V_a W A^-1 W'V_b e,
 //     d2 log det A = tr(A^-1 A_ab) - tr(A^-1 A_a A^-1 A_b).
 //
-// The traces are sums over pairs of levels (g, h) of products of two entries of the block Q_gh, so that only the moments
-// sum Q_gh[i, j] Q_gh[k, l] are kept (moments.hpp), with the sum of the blocks Q_gg and the products F'Q F, V_a E = Z F_a.
+// With A^-1 = R R' the trace of A^-1 W'V_a V^-1 V_b W is the sum of the same for single columns of W R, so that products of
+// different columns are never needed. The other traces are sums over pairs of levels (g, h) of products of two entries of the block Q_gh, so that only the moments
+// sum Q_gh[i, j] Q_gh[k, l] are kept (moments.hpp), with the sum of the blocks Q_gg and the products F'Q F, V_a x = Z F_a.
 #include <cmath>
 #include <stdexcept>
 
@@ -37,13 +38,19 @@ Split split(const Vector& half, int p) {
     return out;
 }
 
-// The sum over levels of X[:, g, i] Y[:, g, k]'.
+// The sum over levels of x[g, i] y[g, k].
+double level_product(const Factor& factor, const Vector& x, int i, const Vector& y, int k) {
+    double total = 0.0;
+    for (int g = 0; g < factor.levels; ++g) total += factor.of(x, g)[i] * factor.of(y, g)[k];
+    return total;
+}
+
+// The same for every pair of columns.
 Vector level_products(const Factor& factor, const std::vector<Vector>& X, int i, const std::vector<Vector>& Y, int k) {
     const std::size_t m = X.size();
     Vector out(m * m, 0.0);
     for (std::size_t a = 0; a < m; ++a)
-        for (std::size_t b = 0; b < m; ++b)
-            for (int g = 0; g < factor.levels; ++g) out[a * m + b] += factor.of(X[a], g)[i] * factor.of(Y[b], g)[k];
+        for (std::size_t b = 0; b < m; ++b) out[a * m + b] = level_product(factor, X[a], i, Y[b], k);
     return out;
 }
 
@@ -55,24 +62,38 @@ Vector product(const Vector& A, const Vector& B, int p) {
     return out;
 }
 
-// F_a = (dL_a L' + L dL_a') E for all entries a: one row for every effect, the columns of entry a from a (p + 1) on
-Vector spread(const Design& design, const std::vector<Entry>& entries, const Cholesky& L, const std::vector<Vector>& E,
-              const std::vector<Vector>& C) {
-    const std::size_t columns = E.size(), width = entries.size() * columns;
-    Vector F(static_cast<std::size_t>(design.effects) * width, 0.0);
-    for (std::size_t a = 0; a < entries.size(); ++a) {
+// F_a = (dL_a L' + L dL_a') x for all entries a: one row for every effect; a group of columns, one for each a, for every x.
+// c is L'x.
+Vector spread(const Design& design, const std::vector<Entry>& entries, const Cholesky& L, const std::vector<Vector>& x,
+              const std::vector<Vector>& c) {
+    const std::size_t k = entries.size(), columns = x.size() * k;
+    Vector F(static_cast<std::size_t>(design.effects) * columns, 0.0);
+    for (std::size_t a = 0; a < k; ++a) {
         const Factor& factor = design.factors[entries[a].factor];
-        const int q = factor.size, i = entries[a].row, k = entries[a].column;
+        const int q = factor.size, row = entries[a].row, column = entries[a].column;
         for (int g = 0; g < factor.levels; ++g) {
-            double* rows = &F[static_cast<std::size_t>(factor.offset + g * q) * width];
-            for (std::size_t j = 0; j < columns; ++j) {
-                rows[i * width + a * columns + j] += factor.of(C[j], g)[k];
-                for (int l = k; l < q; ++l)
-                    rows[l * width + a * columns + j] += L[entries[a].factor][l * q + k] * factor.of(E[j], g)[i];
+            double* to = &F[static_cast<std::size_t>(factor.offset + g * q) * columns + a];
+            for (std::size_t j = 0; j < x.size(); ++j) {
+                to[row * columns + j * k] += factor.of(c[j], g)[column];
+                for (int l = column; l < q; ++l)
+                    to[l * columns + j * k] += L[entries[a].factor][l * q + column] * factor.of(x[j], g)[row];
             }
         }
     }
     return F;
+}
+
+// The columns of X R, R = G'^-1 with G G' = A, so that R R' = A^-1; G is given.
+std::vector<Vector> rotated(const std::vector<Vector>& X, const Vector& G, int p) {
+    Vector inverse(G.size());
+    dense::invert_lower(G.data(), p, inverse.data());
+    std::vector<Vector> out;
+    for (int j = 0; j < p; ++j) {
+        out.emplace_back(X[j].size(), 0.0);
+        for (int i = 0; i <= j; ++i)
+            for (std::size_t e = 0; e < X[i].size(); ++e) out[j][e] += inverse[j * p + i] * X[i][e];
+    }
+    return out;
 }
 
 // The second derivative of log det H in the entries a and b, a not of a later factor than b.
@@ -99,8 +120,14 @@ Deviance::SecondDerivatives Deviance::differentiate() const {
     for (int j = 0; j < p; ++j) E.push_back(residual_sums(j, C_[j]));
     E.push_back(residual_of_y());
     C.push_back(u_);
-    const Vector F = spread(*design_, entries_, L_, E, C);
-    const Moments moments = moments_of(*design_, *elimination_, M_, L_, F, k * (p + 1));
+    std::vector<Vector> x{E.back()}, c{C.back()};  // e, and for log det A the columns of W R
+    if (reml_)
+        for (auto* both : {&x, &c}) {
+            const std::vector<Vector> more = rotated(both == &x ? E : C, factor, p);
+            both->insert(both->end(), more.begin(), more.end());
+        }
+    const Moments moments =
+        moments_of(*design_, *elimination_, M_, L_, spread(*design_, entries_, L_, x, c), static_cast<int>(x.size()), k);
     const double s = sigma();
     SecondDerivatives out{Vector((k + 1) * (k + 1)), Vector(static_cast<std::size_t>(k + 1) * p * p)};
     std::vector<Split> V;  // E'V_a E
@@ -113,26 +140,23 @@ Deviance::SecondDerivatives Deviance::differentiate() const {
     }
     for (int i = 0; i < p * p; ++i) out.jacobian[k * p * p + i] = 2.0 * s * inverse[i];
     out.hessian[k * (k + 1) + k] = 6.0 * r2_ / (s * s * s * s) - 2.0 * freedom() / (s * s);
-    const int m = p + 1, width = k * m;
     for (int a = 0; a < k; ++a)
         for (int b = 0; b <= a; ++b) {
             const bool later = entries_[a].factor < entries_[b].factor;
             const Entry &first = later ? entries_[a] : entries_[b], &second = later ? entries_[b] : entries_[a];
-            Vector twice(m * m, 0.0);
-            if (first.factor == second.factor && first.column == second.column)
-                twice = level_products(design_->factors[first.factor], E, entries_[a].row, E, entries_[b].row);
-            for (int i = 0; i < m; ++i)
-                for (int j = 0; j < m; ++j)
-                    twice[i * m + j] = moments.FQF[static_cast<std::size_t>(a * m + i) * width + b * m + j] - twice[i * m + j];
-            const Split ab = split(twice, p);
-            double value = log_determinant(*design_, L_, moments, first, second) + ab.ee / (s * s);
+            const bool same = first.factor == second.factor && first.column == second.column;
+            const auto through = [&](std::size_t j) {  // x'V_a V^-1 V_b x - x'V_ab x / 2
+                const double own = same ? level_product(design_->factors[first.factor], x[j], first.row, x[j], second.row) : 0.0;
+                return moments.FQF[(j * k + a) * k + b] - own;
+            };
+            double value = log_determinant(*design_, L_, moments, first, second) + 2.0 * through(0) / (s * s);
             for (int i = 0; i < p; ++i)
                 for (int j = 0; j < p; ++j) value -= 2.0 * inverse[i * p + j] * V[a].We[j] * V[b].We[i] / (s * s);
             if (reml_) {
+                for (std::size_t j = 1; j < x.size(); ++j) value += 2.0 * through(j);
                 const Vector left = product(inverse, V[a].WW, p), right = product(inverse, V[b].WW, p);
                 for (int i = 0; i < p; ++i)
-                    for (int j = 0; j < p; ++j)
-                        value += inverse[i * p + j] * ab.WW[i * p + j] - left[i * p + j] * right[j * p + i];
+                    for (int j = 0; j < p; ++j) value -= left[i * p + j] * right[j * p + i];
             }
             out.hessian[a * (k + 1) + b] = out.hessian[b * (k + 1) + a] = value;
         }

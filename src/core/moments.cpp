@@ -133,6 +133,14 @@ Vector times_transposed(const Vector& A, std::size_t rows, const Vector& X, int 
     return out;
 }
 
+// FQF += scale A_j'B_j for every group of columns of A and B
+void add_groups(double scale, const double* A, const double* B, int rows, int columns, Moments& out) {
+    const int k = out.width;
+    for (int j = 0; j * k < columns; ++j)
+        dense::add_product(scale, view(A + j * k, rows, k, columns).transposed(), view(B + j * k, rows, k, columns),
+                           &out.FQF[static_cast<std::size_t>(j) * k * k], k);
+}
+
 // A component with levels of both factors, with what of it both ways below need.
 struct Component {
     Component(const Design& design, const CrossedElimination& elimination, int c)
@@ -163,19 +171,27 @@ struct Component {
     }
 
     // F'Q F = F1'B F1 (added elsewhere) + F1'Y F2 + its transpose + F2'K F2 - (Y'F1 + K F2)'T (Y'F1 + K F2)
-    void add_products(const Vector& L, Vector YF, const double* F2, int width, Vector& FQF) const {
-        const Vector both = times(view(YF.data(), m2, width).transposed(), view(F2, m2, width));
-        for (int i = 0; i < width; ++i)
-            for (int j = 0; j < width; ++j) FQF[i * width + j] += both[i * width + j] + both[j * width + i];
-        const Vector KF = times(view(K.data(), m2, m2), view(F2, m2, width));
-        dense::add_product(1.0, view(F2, m2, width).transposed(), view(KF.data(), m2, width), FQF.data(), width);
+    void add_products(const Vector& L, Vector YF, const double* F2, int columns, Moments& out) const {
+        const int k = out.width, groups = columns / k;
+        for (int j = 0; j < groups; ++j) {
+            const Vector both = times(view(&YF[j * k], m2, k, columns).transposed(), view(F2 + j * k, m2, k, columns));
+            double* to = &out.FQF[static_cast<std::size_t>(j) * k * k];
+            for (int a = 0; a < k; ++a)
+                for (int b = 0; b < k; ++b) to[a * k + b] += both[a * k + b] + both[b * k + a];
+        }
+        const Vector KF = times(view(K.data(), m2, m2), view(F2, m2, columns));
+        add_groups(1.0, F2, KF.data(), m2, columns, out);
         for (std::size_t i = 0; i < YF.size(); ++i) YF[i] += KF[i];
-        Vector across(YF.size());  // width × m2, so that L multiplies columns
+        Vector across(YF.size());  // columns × m2, so that L multiplies columns
         for (int i = 0; i < m2; ++i)
-            for (int j = 0; j < width; ++j) across[static_cast<std::size_t>(j) * m2 + i] = YF[static_cast<std::size_t>(i) * width + j];
-        multiply_columns(L, q2, false, across.data(), width, m2);
-        const Vector root = times_transposed(across, width, X, m2);
-        dense::add_product(-1.0, view(root.data(), width, m2), view(root.data(), width, m2).transposed(), FQF.data(), width);
+            for (int j = 0; j < columns; ++j)
+                across[static_cast<std::size_t>(j) * m2 + i] = YF[static_cast<std::size_t>(i) * columns + j];
+        multiply_columns(L, q2, false, across.data(), columns, m2);
+        const Vector root = times_transposed(across, columns, X, m2);
+        for (int j = 0; j < groups; ++j) {
+            const dense::View own = view(&root[static_cast<std::size_t>(j) * k * m2], k, m2);
+            dense::add_product(-1.0, own, own.transposed(), &out.FQF[static_cast<std::size_t>(j) * k * k], k);
+        }
     }
 
     const Factor &one, &two;
@@ -219,7 +235,7 @@ void add_whole(Component& c, const BlockMatrix& M, const Cholesky& L, const Firs
                     first.B[(static_cast<std::size_t>(c.first1 + (top + row) / q1) * q1 + row % q1) * q1 + b];
         add_symmetric(Q11.data(), rows / q1, top / q1, end, q1, out.pair[0], out.own[0]);
     }
-    c.add_products(L[1], times(view(Y.data(), m1, m2).transposed(), view(F1, m1, width)), F2, width, out.FQF);
+    c.add_products(L[1], times(view(Y.data(), m1, m2).transposed(), view(F1, m1, width)), F2, width, out);
     dense::add_product(-1.0, view(P.data(), m1, m2), view(R.data(), m2, m2).transposed(), Y.data(), m2);
     RowMoments rows(q1, q2, m2 / q2);
     for (int top = 0; top < m1; top += q1) rows.add(&Y[static_cast<std::size_t>(top) * m2], m2, m2 / q2, false, out.pair[1]);
@@ -320,7 +336,7 @@ void add_by_pairs(Component& c, const BlockMatrix& M, const Cholesky& L, const F
                             out.pair[1][(i * q2 + j) * q1 * q2 + k * q2 + l] +=
                                 E[static_cast<std::size_t>(a) * m2 + x + j] * SE[static_cast<std::size_t>(a) * m2 + x + l];
         }
-    c.add_products(L[1], std::move(YF), F2, width, out.FQF);
+    c.add_products(L[1], std::move(YF), F2, width, out);
     Vector Q22(whole, 0.0);
     dense::add_product(1.0, view(c.K.data(), m2, m2), view(E.data(), m2, m2), Q22.data(), m2, dense::Part::lower);
     add_symmetric(Q22.data(), m2 / q2, 0, m2, q2, out.pair[3], out.own[1]);
@@ -404,16 +420,15 @@ void add_by_columns(const Design& design, const Elimination& elimination, const 
         const Vector product = times_Q(design, elimination, M, L, column);
         for (int i = 0; i < design.effects; ++i) QF[static_cast<std::size_t>(i) * width + j] = product[i];
     }
-    dense::add_product(1.0, view(F.data(), design.effects, width).transposed(), view(QF.data(), design.effects, width),
-                       out.FQF.data(), width);
+    add_groups(1.0, F.data(), QF.data(), design.effects, width, out);
 }
 
 }  // namespace
 
 Moments moments_of(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
-                   const Vector& F, int width) {
-    const int factors = static_cast<int>(design.factors.size());
-    Moments out{factors, {}, {}, Vector(static_cast<std::size_t>(width) * width, 0.0)};
+                   const Vector& F, int groups, int own) {
+    const int factors = static_cast<int>(design.factors.size()), width = groups * own;
+    Moments out{factors, {}, {}, own, Vector(static_cast<std::size_t>(groups) * own * own, 0.0)};
     for (int f = 0; f < factors; ++f) {
         const int p = design.factors[f].size;
         out.own.emplace_back(p * p, 0.0);
@@ -428,7 +443,7 @@ Moments moments_of(const Design& design, const Elimination& elimination, const B
     const First first = eliminated(crossed.factors_of_first(), L[0], M.own[0], q);
     Vector BF(static_cast<std::size_t>(m) * width, 0.0);
     multiply_rows(first.B, q, 0, F.data(), m, width, BF.data());
-    dense::add_product(1.0, view(F.data(), m, width).transposed(), view(BF.data(), m, width), out.FQF.data(), width);
+    add_groups(1.0, F.data(), BF.data(), m, width, out);
     if (factors == 1) {  // Q is block diagonal
         for (std::size_t at = 0; at < first.B.size(); at += q * q)
             for (int left = 0; left < q * q; ++left) {

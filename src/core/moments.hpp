@@ -17,12 +17,13 @@ struct Moments {
     int factors;
     std::vector<Vector> pair;  // of factors f <= g: sum over levels of Q_gh[i, j] Q_gh[k, l], as an array [i, j, k, l]
     std::vector<Vector> own;   // per factor the sum of the blocks Q_gg
-    Vector FQF;                // F'Q F
+    int width;                 // F has groups of so many columns,
+    Vector FQF;                // and this is F_j'Q F_j of one group after the other: none is needed across groups
     const Vector& between(int f, int g) const { return pair[f * factors + g]; }
 };
 
-// F is effects × width; the elimination holds the factors of H = I + L'M L.
+// F is effects × (groups * width); the elimination holds the factors of H = I + L'M L.
 Moments moments_of(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
-                   const Vector& F, int width);
+                   const Vector& F, int groups, int width);
 
 }  // namespace ordbridge

@@ -113,8 +113,13 @@ COLUMNS = {
 """Harmless names of the columns, with how many levels they have."""
 
 
-def harmless() -> pd.DataFrame:
-    """Return eight raters × eight items under names that occur nowhere else."""
+def crowd(size: int) -> list[str]:
+    """Return harmless names of so many further numeric columns."""
+    return [f"zr{i:03d}" for i in range(size)]
+
+
+def harmless(others: int = 0) -> pd.DataFrame:
+    """Return eight raters × eight items under names that occur nowhere else, with so many further columns."""
     rng = np.random.default_rng(7)
     g, h = (v.ravel() for v in np.meshgrid(range(8), range(8), indexing="ij"))
     s, x, w = (g + h) % 3, rng.normal(size=64).round(2), rng.normal(size=64).round(2)
@@ -125,7 +130,8 @@ def harmless() -> pd.DataFrame:
     for name, values in codes.items():
         labels = level_names(name)
         table[name] = pd.Categorical.from_codes(values, labels, ordered=name == "zqy")
-    return table
+    further = pd.DataFrame({name: rng.normal(size=64).round(2) for name in crowd(others)}, index=table.index)
+    return pd.concat([table, further], axis=1)
 
 
 def level_names(column: str) -> list[str]:
@@ -133,6 +139,9 @@ def level_names(column: str) -> list[str]:
     counts = {name: kind for name, kind in COLUMNS.items() if isinstance(kind, int)}
     start = sum(list(counts.values())[: list(counts).index(column)])
     return [f"zl{start + i:02d}" for i in range(counts[column])]
+
+
+NAMED = r"zq[a-z]|zr\d{3}|zl\d\d"
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,7 @@ class Disguise:
 
     def formula(self, text: str) -> str:
         """Write a harmless formula with the hostile names."""
-        return re.sub(r"zq[a-z]", lambda match: quote(self.column[match.group()]), text)
+        return re.sub(r"zq[a-z]|zr\d{3}", lambda match: quote(self.column[match.group()]), text)
 
     def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Write formulas and names of columns among the options of a model with the hostile names."""
@@ -165,7 +174,7 @@ class Disguise:
     def term(self, text: str) -> str:
         """Translate the label of a term or a contrast: columns as the formula quotes them, levels as they are."""
         return re.sub(
-            r"zq[a-z]|zl\d\d",
+            NAMED,
             lambda match: (
                 quote(self.column[match.group()]) if match.group() in self.column else self.level[match.group()]
             ),
@@ -174,12 +183,13 @@ class Disguise:
 
     def bare(self, text: str) -> str:
         """Translate the name of a group or a level, without quotes."""
-        return re.sub(r"zq[a-z]|zl\d\d", lambda match: {**self.column, **self.level}[match.group()], text)
+        return re.sub(NAMED, lambda match: {**self.column, **self.level}[match.group()], text)
 
 
-def disguises(names: list[str], levels: list[str], rotation: int = 0) -> Iterator[Disguise]:
+def disguises(names: list[str], levels: list[str], rotation: int = 0, others: int = 0) -> Iterator[Disguise]:
     """Yield disguises until every name has been a column; levels go round and round."""
-    size = len(COLUMNS)
+    places = [*COLUMNS, *crowd(others)]
+    size = len(places)
     all_levels = [f"zl{i:02d}" for i in range(23)]
     for turn, start in enumerate(range(0, len(names), size)):
         chosen = [names[(start + i) % len(names)] for i in range(size)]
@@ -188,4 +198,4 @@ def disguises(names: list[str], levels: list[str], rotation: int = 0) -> Iterato
         # within each factor in the order of code points, so that text has the same order of levels
         groups = [worn[0:3], worn[3:11], worn[11:19], worn[19:23]]
         ordered = [level for group in groups for level in sorted(group)]
-        yield Disguise(dict(zip(COLUMNS, chosen, strict=True)), dict(zip(all_levels, ordered, strict=True)))
+        yield Disguise(dict(zip(places, chosen, strict=True)), dict(zip(all_levels, ordered, strict=True)))

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import ordbridge as ob
+from ordbridge.fast import engine
+from ordbridge.fast.clmm import laplace_objective
 
 pytestmark = pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 
@@ -43,26 +45,55 @@ def cauchy_study(seed: int) -> pd.DataFrame:
     return pd.DataFrame({"y": 1 + (latent[:, None] > cuts).sum(axis=1), "x": x, "g": g, "h": h})
 
 
-def test_a_larger_cauchit_model_is_not_below_a_smaller_one_without_a_word() -> None:
-    nested = (("x + (1 | g)", "x + (1 | g) + (1 | h)"), ("x + (1 | g)", "x + (x | g)"))
-    compared = 0
-    for seed in range(12):
-        data = cauchy_study(seed)
-        for smaller, larger in nested:
-            try:
-                small, large = (ob.clmm(f"y ~ {t}", data, link="cauchit", engine="fast") for t in (smaller, larger))
-            except ob.FitError as error:
-                assert "use fewer random effects or another link" in str(error)
-                continue
-            assert np.isfinite([small.estimates.loglik, large.estimates.loglik]).all()
-            if small.converged and large.converged:
-                compared += 1
-                assert large.estimates.loglik > small.estimates.loglik - 1e-4
-    assert compared > 12
+@pytest.mark.parametrize("seed", [0, 1, 33, 49, 56, 66, 113, 164, 241, 246])
+def test_a_larger_cauchit_model_is_not_below_a_smaller_one(seed: int) -> None:
+    """In all but the first two a larger model used to end up to 17 below, or none was found at all."""
+    data = cauchy_study(seed)
+    small, *large = (
+        ob.clmm(f"y ~ {terms}", data, link="cauchit", engine="fast")
+        for terms in ("x + (1 | g)", "x + (1 | g) + (1 | h)", "x + (x | g)")
+    )
+    for fit in large:
+        assert fit.estimates.loglik > small.estimates.loglik - 1e-4
+
+
+def test_a_cauchit_fit_without_a_maximum_says_so_and_has_no_p_value() -> None:
+    """Its likelihood rises without bound towards a place where random effects have no mode."""
+    fit = ob.clmm("y ~ x + (1 | g)", cauchy_study(66), link="cauchit", engine="fast")
+    assert not fit.converged
+    assert any("from another start the search reached" in c.text for c in fit.estimates.conditions)
+    assert np.isnan(fit.p_value("x"))
+
+
+def random_starts(fit: ob.Fit, n: int) -> list[np.ndarray]:
+    """Thresholds and coefficients near the estimates, standard deviations from 0.05 to 30."""
+    random = np.random.default_rng(3)
+    sds = np.exp(random.uniform(np.log(0.05), np.log(30), (n, 2)))
+    mean = fit.estimates.estimate * np.exp(random.normal(0, 0.5, (n, 1)))
+    return list(np.hstack([mean, sds]))
+
+
+def test_no_other_maximum_is_higher_where_a_cauchit_fit_claims_to_have_converged() -> None:
+    """benchmarks/cauchit_maxima.py has more studies, models and starts; these are two standard deviations each."""
+    claimed = 0
+    for seed in range(5):
+        fit = ob.clmm("y ~ x + (1 | g) + (1 | h)", cauchy_study(seed), link="cauchit", engine="fast")
+        if not fit.converged:
+            continue
+        claimed += 1
+        ready, value = engine._with_response(fit.problem)
+        structure, layout = ready.crossed
+        own, scale = engine._ratings(fit.problem, ready, value)[0].ordered(structure.order).unit()
+        for start in random_starts(fit, 8):
+            objective = laplace_objective(own, structure, layout)
+            objective.closeness = 1e-6
+            _, value_there, _, _, converged = objective.minimise(start * np.append(scale, [1.0, 1.0]), 1e-9)
+            assert not converged or -value_there < fit.estimates.loglik + 1e-4
+    assert claimed >= 3
 
 
 @pytest.mark.parametrize("seed", [21, 60, 176])
-def test_modes_that_vanish_nearby_end_in_a_sentence(seed: int) -> None:
+def test_modes_that_vanish_nearby_break_nothing(seed: int) -> None:
     """Differences of the gradient then are not numbers; their eigenvalues used to be asked for."""
     random = np.random.default_rng([99, seed])
     people, items = random.integers(5, 12), random.integers(5, 14)
@@ -73,12 +104,8 @@ def test_modes_that_vanish_nearby_end_in_a_sentence(seed: int) -> None:
     cuts = np.quantile(z, np.linspace(0, 1, random.integers(2, 6) + 1)[1:-1])
     data = pd.DataFrame({"y": np.digitize(z, cuts), "x": x, "s": s, "p": p, "i": i})
     for terms in ("(1 | p)", "(1 | p) + (1 | i)", "(s | p) + (1 | i)"):
-        try:
-            fit = ob.clmm(f"y ~ x + s + {terms}", data, link="cauchit", engine="fast")
-        except ob.FitError as error:
-            assert "use fewer random effects or another link" in str(error)
-        else:
-            assert np.isfinite(fit.estimates.loglik)
+        fit = ob.clmm(f"y ~ x + s + {terms}", data, link="cauchit", engine="fast")
+        assert np.isfinite(fit.estimates.loglik)
 
 
 def test_a_far_cauchit_threshold_is_no_separation() -> None:

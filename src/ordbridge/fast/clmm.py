@@ -12,6 +12,7 @@ from ordbridge.fast.clm import fit_clm
 from ordbridge.fast.factors import Layout
 from ordbridge.fast.optimise import Clock, Minimum, minimise
 from ordbridge.fast.ratings import Responses
+from ordbridge.fast.several_maxima import End, Found, Start, search_nested_models
 from ordbridge.fast.structure import Structure
 
 __all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm"]
@@ -23,6 +24,8 @@ DIFFERENCE = 1e-5
 ATTEMPTS = 3  # how often a Hessian is taken; each but the last may show a way down, on which the search goes on
 GAIN = 1e-9  # a step that promises less ends the search,
 SETTLED = 1e-6  # and what is left at its end may promise no more
+DISTINCT = 1e-4  # log likelihoods further apart are not the same maximum
+SEVERAL_MAXIMA = ("cauchit",)
 ROUNDING = 1e-14  # a Hessian with a smaller share of its largest eigenvalue cannot be solved
 LATENT_SD = {"probit": 1.0, "logit": 1.7, "cloglog": 1.2, "loglog": 1.2, "cauchit": 1.6}  # roughly, in probit units
 
@@ -46,9 +49,7 @@ class ClmmSolution:
     evaluations: int
     starts: int
     converged: bool
-
-
-End = tuple[Minimum, np.ndarray]  # where a search ended, with the modes there
+    unsettled: float | None = None  # a higher log likelihood, at which a search from another start did not converge
 
 
 def fit_clmm(
@@ -76,8 +77,17 @@ def fit_clmm(
     own, scale = ratings.ordered(structure.order).unit()
     n_mean = own.size
     laplace = laplace_objective(own, structure, layout, nAGQ)
-    ends = _search(laplace, own, layout, clock)
-    best, free, hessian = _finish_one(laplace, ends, n_mean, layout, clock)
+    if own.link in SEVERAL_MAXIMA:
+        coefficients = slice(own.n_alpha, own.n_alpha + own.X.shape[1])
+
+        def objective(entries: np.ndarray, with_predictors: bool) -> _core.Laplace:
+            rows = own if with_predictors else replace(own, X=own.X[:, :0])
+            return laplace_objective(rows, structure, layout, nAGQ, entries)
+
+        found = search_nested_models(objective, _start(own, layout), coefficients, layout, clock)
+    else:
+        found = _search(laplace, own, layout, clock)
+    best, free, hessian = _finish_one(laplace, found.ends, n_mean, layout, clock, own.link in SEVERAL_MAXIMA)
     x = best.x
     scale = np.concatenate([scale, layout.entry_scales])
     modes, mode_sd = structure.of_levels(laplace.conditional())
@@ -90,56 +100,68 @@ def fit_clmm(
         free=free,
         modes=modes,
         mode_sd=mode_sd,
-        evaluations=laplace.evaluations,
-        starts=len(ends),
+        evaluations=laplace.evaluations + found.evaluations,
+        starts=found.starts,
         converged=best.converged,
+        unsettled=-found.unsettled if found.unsettled < best.value - DISTINCT else None,
     )
 
 
-def laplace_objective(ratings: Responses, structure: Structure, layout: Layout, nAGQ: int = 1) -> _core.Laplace:
-    """Return the objective of sorted rows: a function of the ratings' parameters and scaled entries."""
-    entries = {"factor": layout.factor, "row": layout.row, "column": layout.column}
+def laplace_objective(
+    ratings: Responses, structure: Structure, layout: Layout, nAGQ: int = 1, free: np.ndarray | slice = slice(None)
+) -> _core.Laplace:
+    """Return the objective of sorted rows: a function of the ratings' parameters and scaled entries, all or some."""
+    entries = {"factor": layout.factor[free], "row": layout.row[free], "column": layout.column[free]}
     objective = _core.Laplace(structure.core, **(ratings.arguments() | entries))
     if nAGQ > 1:
         objective.set_quadrature(*np.polynomial.hermite.hermgauss(nAGQ))
     return objective
 
 
-def _starts(found: Minimum, mean: int, layout: Layout, link: str) -> list[tuple[float, float]]:
+def _start(ratings: Responses, layout: Layout) -> Start:
+    """Return the usual start: the fit without random effects, stretched to the latent variance with them."""
+    mean = fit_clm(ratings).parameters
+    sd = 0.5 * LATENT_SD[ratings.link]
+
+    def start(factor: float, correlation: float) -> np.ndarray:
+        entries = factor * np.where(layout.diagonal, sd, correlation * sd)
+        spread = np.sqrt(1.0 + factor**2 * 0.25 * layout.mean_square)
+        wider = mean * spread  # thresholds and coefficients are further apart given the random effects
+        wider[ratings.log_scale] = mean[ratings.log_scale]
+        return np.concatenate([wider, entries])
+
+    return start
+
+
+def _other_starts(found: Minimum, mean: int, layout: Layout) -> list[tuple[float, float]]:
     """Return where else to start after a first end that is doubtful: factors of the first SDs, and correlations.
 
     A term's first standard deviation at zero may be the wrong side of a saddle, which a correlation leads around. No
     convergence or huge standard deviations (raters who all but agree) have another optimum with smaller or still larger
-    ones more often than not. With the cauchit link the likelihood has several optima as a rule.
+    ones more often than not.
     """
     entries = np.abs(found.x[mean:])
-    far = not found.converged or bool((entries > LARGE_SD).any()) or link == "cauchit"
+    far = not found.converged or bool((entries > LARGE_SD).any())
     near = not found.turned and bool((entries[layout.first] < SMALL_SD).any())
     correlated = [(1.0, 0.6), (1.0, -0.6)] if layout.has_correlations and (far or near) else []
     return correlated + ([(0.1, 0.0), (20.0, 0.0), (35.0, 0.0)] if far else [])
 
 
-def _search(laplace: _core.Laplace, ratings: Responses, layout: Layout, clock: Clock) -> list[End]:
+def _search(laplace: _core.Laplace, ratings: Responses, layout: Layout, clock: Clock) -> Found:
     """Minimise from one start, and from others if the first end is doubtful; return the ends, best first."""
     laplace.closeness = SEARCH
-    mean = fit_clm(ratings).parameters
-    sd = 0.5 * LATENT_SD[ratings.link]
+    start = _start(ratings, layout)
     at_zero = np.zeros(layout.structure.core.effects)
     ends: list[End] = []
     waiting = [(1.0, 0.0)]
     while waiting:
-        factor, correlation = waiting.pop(0)
-        entries = factor * np.where(layout.diagonal, sd, correlation * sd)
-        spread = np.sqrt(1.0 + factor**2 * 0.25 * layout.mean_square)
-        wider = mean * spread  # thresholds and coefficients are further apart given the random effects
-        wider[ratings.log_scale] = mean[ratings.log_scale]
         laplace.modes = at_zero
-        found = minimise(laplace, np.concatenate([wider, entries]), GAIN, layout, clock)
+        found = minimise(laplace, start(*waiting.pop(0)), GAIN, layout, clock)
         ends.append((found, laplace.modes))
         if len(ends) == 1:
-            waiting = _starts(found, mean.size, layout, ratings.link)
+            waiting = _other_starts(found, ratings.size, layout)
     # ends that agree to 1e-7 are the same optimum: the first of them is kept, so that results do not depend on rounding
-    return sorted(ends, key=lambda end: (not end[0].converged, round(end[0].value, 7)))
+    return Found(sorted(ends, key=lambda end: (not end[0].converged, round(end[0].value, 7))), len(ends))
 
 
 def _minimise(laplace: _core.Laplace, x: np.ndarray, clock: Clock, inverse: np.ndarray | None = None) -> Minimum:
@@ -167,15 +189,16 @@ def _fold(laplace: _core.Laplace, best: Minimum, n_mean: int, layout: Layout) ->
 
 
 def _finish_one(
-    laplace: _core.Laplace, ends: list[End], n_mean: int, layout: Layout, clock: Clock
+    laplace: _core.Laplace, ends: list[End], n_mean: int, layout: Layout, clock: Clock, settled: bool
 ) -> tuple[Minimum, np.ndarray, np.ndarray]:
     """Finish the best end that has a likelihood when modes are found exactly.
 
-    With the cauchit link some have none: modes of the random effects appear and vanish as parameters change.
+    With the cauchit link some have none: modes of the random effects appear and vanish as parameters change. If
+    ``settled``, an end is left only for one at which the search converged.
     """
     for best, modes in ends:
         laplace.modes = modes
-        found = _finish(laplace, best, n_mean, layout, clock)
+        found = _finish(laplace, best, n_mean, layout, clock, settled)
         if found is not None and np.isfinite(found[0].value):
             return found
     raise FitError(
@@ -185,12 +208,13 @@ def _finish_one(
 
 
 def _finish(
-    laplace: _core.Laplace, best: Minimum, n_mean: int, layout: Layout, clock: Clock
+    laplace: _core.Laplace, best: Minimum, n_mean: int, layout: Layout, clock: Clock, settled: bool = False
 ) -> tuple[Minimum, np.ndarray, np.ndarray] | None:
     """Return the optimum, the free parameters and their Hessian; None where modes are not found, there or nearby.
 
     Where the Hessian shows a way down the search goes on.
     """
+    stuck = False
     for attempt in range(ATTEMPTS):
         best = _fold(laplace, best, n_mean, layout)
         laplace.closeness = EXACT
@@ -214,12 +238,14 @@ def _finish(
         laplace.closeness = SEARCH
         found = _minimise(laplace, onward, clock, _inverse(_filled(curvature.hessian, free, onward.size)))
         laplace.closeness = EXACT
-        if not laplace(found.x)[0] < best.value - 1e-9:
+        stuck = settled and not found.converged
+        if stuck or not laplace(found.x)[0] < best.value - 1e-9:
             laplace.modes = modes
             break
         best = found
     laplace.closeness = EXACT
-    return _polish(laplace, best, free, curvature), free, curvature.hessian
+    best = _polish(laplace, best, free, curvature)
+    return replace(best, converged=best.converged and not stuck), free, curvature.hessian
 
 
 def _filled(hessian: np.ndarray, free: np.ndarray, size: int) -> np.ndarray:

@@ -34,6 +34,7 @@ GRADIENT = 1e-3  # gradient that a mixed model may be left with
 FLAT = 1e-6  # eigenvalues of the variance parameters below this share of the largest say nothing
 UNKNOWN = 1e-6  # the same after scaling to a unit diagonal, where nothing is at zero: then the model is not identified
 UNKNOWN_BY_DIFFERENCES = 1e-5  # for a Hessian that comes from differences
+VANISHING_MODE = 7.0  # what log det H / 2 alone can gain: an eigenvalue of 1e-6 where a mode of random effects vanishes
 SEPARATED = 8.0  # a standard error, on the latent scale, that only separated data produce
 
 
@@ -235,6 +236,15 @@ def clmm_conditions(
     steepest = float(np.abs(found.gradient[found.free]).max())
     if not found.converged or steepest > GRADIENT * max(1.0, abs(found.loglik) * 1e-3):
         said.append(_warning(f"the optimiser did not converge: max|gradient| = {steepest:.2g}"))
+    if found.unsettled is not None:
+        said.append(
+            _warning(
+                f"from another start the search reached a log likelihood of {found.unsettled:.2f} and did not "
+                "converge: random effects have no clear mode there; use fewer random effects or another link"
+            )
+        )
+        if not found.converged or found.unsettled - found.loglik > VANISHING_MODE:
+            vcov = np.full_like(vcov, np.nan)  # the estimates are no maximum, or not the one that the data speak for
     if not _increasing(found.parameters, ratings):
         said.append(_warning("not all thresholds are increasing: fit is invalid"))
     named = [_warning(_runs_away(words)) for words in separated]
