@@ -10,11 +10,11 @@ R_DEBS="r-base-core r-cran-ordinal r-cran-lmertest r-cran-emmeans r-cran-pbkrtes
 say() { printf '%s\n' "$*" >&2; }
 
 how_to_install_r() {
-  say "R with ordinal, lmerTest, emmeans and pbkrtest is needed and cannot be installed from here. Type one of:"
+  say "R with ordinal, lmerTest, emmeans and pbkrtest is needed, and cannot be installed from here. Type one of:"
   say "  Debian, Ubuntu:  sudo apt-get install $R_DEBS"
   say "  conda:           conda env create -f environment.yml && conda activate ordbridge"
   say '  macOS:           brew install r, then in R: install.packages(c("ordinal", "lmerTest", "emmeans", "pbkrtest"))'
-  say "and then the same make command again."
+  say "and then the same make command again. Without R, all but engine=\"r\" works after: RPY2_CFFI_MODE=ABI pip install ."
   exit 1
 }
 
@@ -41,6 +41,13 @@ if ! r_is_ready; then
   # shellcheck disable=SC2086  # a list of packages
   apt_install $R_DEBS || how_to_install_r
   r_is_ready || how_to_install_r
+fi
+
+# rpy2-rinterface 3.6.5, which pyproject.toml pins, runs on R 4.2 to 4.6; later ones need R 4.5.
+R_VERSION=$(Rscript --vanilla -e 'cat(as.character(getRversion()))')
+if [ "$(printf '%s\n' 4.2 "$R_VERSION" | sort -V | head -n 1)" != 4.2 ]; then
+  say "R 4.2 or later is needed, and this is R $R_VERSION; install a newer one:"
+  how_to_install_r
 fi
 
 if ! "$PYTHON" -m venv .venv 2>/dev/null; then

@@ -66,9 +66,13 @@ def number(name: str, value: Any) -> float:
     """Return one finite number."""
     if not _is_number(value):
         raise InputError(f"{name} has {value!r}, which is not a number")
-    if not math.isfinite(value):
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number beyond every float
+        found = math.inf
+    if not math.isfinite(found):
         raise InputError(f"{name} has {value!r}; it must be finite")
-    return float(value)
+    return found
 
 
 def numbers(name: str, values: Any) -> tuple[float, ...]:

@@ -14,7 +14,28 @@ __all__ = [
 ]
 
 
-class InputError(ValueError):
+class _OneLine:
+    """A message in one line, whatever the names in it: of columns, levels and files, which others have chosen."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(one_line(word) if isinstance(word, str) else word for word in words))
+
+
+def one_line(text: str, longest: int = 2000) -> str:
+    r"""Spell out line breaks, control characters and lone surrogates, and leave out the middle of what is very long.
+
+    Examples
+    --------
+    >>> print(one_line("column 'a\n\x1b[31mb'"))
+    column 'a\n\x1b[31mb'
+    """
+    spelled = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
+    return spelled if len(spelled) <= longest else f"{spelled[: longest // 2]} … {spelled[-longest // 2 :]}"
+
+
+class InputError(_OneLine, ValueError):
     """An argument or a table is not usable; the message says what, where, and what to do."""
 
 
@@ -30,7 +51,7 @@ class ClusterError(RuntimeError):
     """The workers of a power run cannot be reached, or are gone; the message says what is stored."""
 
 
-class FitError(RuntimeError):
+class FitError(_OneLine, RuntimeError):
     """A model could not be fitted; the message has the engine's own sentence, the stage and the formula."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["as_text", "decimals", "html_table", "listed", "p_text", "stars", "visible"]
+__all__ = ["as_text", "decimals", "enumerated", "html_table", "listed", "p_text", "stars", "visible"]
 
 INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -23,6 +23,20 @@ def visible(text: str) -> str:
     a \x1b[31mred\x1b[0m name
     """
     return INVISIBLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def enumerated(names: Iterable[Any], most: int = 40, longest: int = 60) -> str:
+    r"""List names in one line: control characters spelled out, long names and long lists shortened.
+
+    Examples
+    --------
+    >>> print(enumerated(["item", "two\nlines", 7]))
+    item, two\nlines, 7
+    """
+    texts = [visible(str(name)).replace("\n", "\\n").replace("\t", "\\t") for name in names]
+    shown = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts[:most]]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(shown) + more
 
 
 def decimals(number: float) -> str:

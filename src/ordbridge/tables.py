@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,16 +19,17 @@ from ordbridge.files import Sheet, kind_of, open_sheet
 from ordbridge.files.opening import arrow_file, contents
 from ordbridge.files.text import decoded, separator_of
 from ordbridge.files.typed import MISSING, typed
+from ordbridge.formats import enumerated
 from ordbridge.writing import whole_file
 
-__all__ = ["column", "read", "to_arrow", "write"]
+__all__ = ["column", "read", "to_arrow", "undictionaried", "usable", "write"]
 
 DIGITS = 76  # of Arrow's longest decimal
 WHOLE = re.compile(r"[+-]?\d+")
 MISSING_CODES = sorted({*MISSING, *(code.upper() for code in MISSING), "NaN", "Null"})
 
 
-def to_arrow(data: Any) -> pa.Table:
+def to_arrow(data: Any, only: Collection[str] | None = None) -> pa.Table:
     """Return ``data`` as a :class:`pyarrow.Table`, without changing what the caller holds.
 
     Parameters
@@ -35,6 +37,8 @@ def to_arrow(data: Any) -> pa.Table:
     data
         A pandas or polars DataFrame, a :class:`pyarrow.Table`, anything with ``__arrow_c_stream__``, a mapping of
         column names to sequences, or the path of a file (see :func:`read`).
+    only
+        The columns that are needed, if not all: others may hold what no table can, and are then left out.
 
     Returns
     -------
@@ -45,46 +49,115 @@ def to_arrow(data: Any) -> pa.Table:
     >>> to_arrow({"item": ["a", "b"], "rating": [1, 5]}).column_names
     ['item', 'rating']
     """
+    table, unusable = usable(data)
+    for name, reason in unusable.items():
+        if only is None or name in only:
+            raise InputError(reason)
+    return table
+
+
+def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
+    """Return the columns of ``data`` that a table can hold, and for each of the others the sentence that says why not.
+
+    Examples
+    --------
+    >>> table, unusable = usable({"rating": [1, 5], "note": [1j, "a"]})
+    >>> table.column_names, unusable
+    (['rating'], {'note': "column 'note' holds values of the kinds complex, str; make them all numbers or all text"})
+    """
     if isinstance(data, (str, os.PathLike)):
-        return read(data)
+        return read(data), {}
     names = getattr(data, "columns", None)
     if names is not None and not isinstance(data, pa.Table):
         _refuse_duplicates([str(name) for name in names])
+        _refuse_nul([str(name) for name in names])
+    unusable: dict[str, str] = {}
     if isinstance(data, pa.Table):
         table = data
     elif hasattr(data, "iloc"):  # pandas: by its own converter, which keeps categories and leaves the index behind
         renamed = data.rename(columns=str)
-        table = _by_columns(renamed, lambda: pa.Table.from_pandas(renamed, preserve_index=False))
+        table, unusable = _by_columns(renamed, lambda: pa.Table.from_pandas(renamed, preserve_index=False))
         table = table.replace_schema_metadata(None)
     elif hasattr(data, "__arrow_c_stream__") or isinstance(data, dict):
-        table = _by_columns(data, lambda: pa.table(data))
+        table, unusable = _by_columns(data, lambda: pa.table(data))
     else:
         raise InputError(
             f"data is a {type(data).__name__}; give a pandas or polars DataFrame, a pyarrow Table, "
             "or the path of a file"
         )
-    _refuse_duplicates(table.column_names)
-    return table
+    _refuse_duplicates([*table.column_names, *unusable])
+    return table, unusable
 
 
-def _by_columns(data: Any, whole: Callable[[], pa.Table]) -> pa.Table:
+def _by_columns(data: Any, whole: Callable[[], pa.Table]) -> tuple[pa.Table, dict[str, str]]:
     """Convert a frame at once; where Arrow cannot, column by column, with whole numbers of any size."""
     try:
-        return whole()
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return pa.table({str(name): _array(str(name), data[name]) for name in getattr(data, "columns", data)})
+        return whole(), {}
+    except (pa.ArrowException, OverflowError, TypeError, ValueError, AttributeError):
+        pass
+    columns: dict[str, pa.Array] = {}
+    unusable: dict[str, str] = {}
+    for name in getattr(data, "columns", data):
+        try:
+            values = _array(str(name), data[name])
+        except InputError as error:
+            unusable[str(name)] = str(error)
+        else:
+            columns[str(name)] = values
+    _refuse_ragged(columns)
+    return pa.table(columns), unusable
 
 
 def _array(name: str, values: Any) -> pa.Array:
+    if getattr(getattr(values, "dtype", None), "kind", "") == "f":
+        values = np.asarray(values, dtype=float)  # Arrow has no longer ones
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+    except UnicodeEncodeError:
+        raise InputError(f"column {name!r} holds text that is not valid Unicode; correct it") from None
+    except (pa.ArrowException, OverflowError, TypeError, ValueError, AttributeError):
+        pass
+    try:
         listed = list(values)
-    present = [value for value in listed if value is not None and value == value]
-    if present and all(isinstance(value, int) for value in present):
-        return _whole_numbers([str(value) if value is not None and value == value else None for value in listed])
+    except TypeError:
+        raise InputError(f"column {name!r} is a {type(values).__name__}; give one value per row") from None
+    present = [value for value in listed if not _is_missing(value)]
+    if present and all(isinstance(value, (int, np.integer)) for value in present):
+        return _whole_numbers([None if _is_missing(value) else str(int(value)) for value in listed])
     kinds = sorted({type(value).__name__ for value in present})
     raise InputError(f"column {name!r} holds values of the kinds {', '.join(kinds)}; make them all numbers or all text")
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+
+
+def _refuse_ragged(columns: Mapping[str, pa.Array]) -> None:
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+        raise InputError(
+            f"column {shortest!r} has {lengths[shortest]} values and column {longest!r} {lengths[longest]}; "
+            "give all columns one value per row"
+        )
+
+
+def undictionaried(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of categories as the values behind them.
+
+    Examples
+    --------
+    >>> undictionaried(pa.chunked_array([pa.array(["b", "a", "b"]).dictionary_encode()])).to_pylist()
+    ['b', 'a', 'b']
+    """
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = column.type.value_type
+    if pa.types.is_string_view(kind):  # which Arrow cannot cast to yet
+        kind = pa.large_string()
+        column = column.cast(pa.dictionary(column.type.index_type, kind, column.type.ordered))
+    chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
 
 
 def _whole_numbers(texts: list[str | None]) -> pa.Array:
@@ -201,8 +274,15 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
     ordbridge.errors.InputError: there is no column 'rater' for the rater; the table has: item
     """
     if name not in table.column_names:
-        raise InputError(f"there is no column {name!r} for the {role}; the table has: {', '.join(table.column_names)}")
+        raise InputError(f"there is no column {name!r} for the {role}; the table has: {enumerated(table.column_names)}")
     return table[name]
+
+
+def _refuse_nul(names: list[str]) -> None:
+    """Refuse what cannot cross to Arrow: polars would end the process."""
+    for name in names:
+        if "\0" in name:
+            raise InputError(f"the name of the column {name!r} has a NUL character; rename it")
 
 
 def _refuse_duplicates(names: list[str]) -> None:

@@ -29,18 +29,20 @@ def examine() -> tuple[pa.Table, bool]:
     bool
         Whether fits can run.
     """
-    rows = [_row("Python", platform.python_version(), sys.version_info >= (3, 11), "Python 3.11 or later")]
-    rows += [_rpy2_row(name) for name in ("rpy2", "rpy2-rinterface")]
-    found = _probe()
-    rows.append(_row("R home", found.get("R home", ""), "R home" in found, remedies.for_packages()))
-    rows.append(_row("R", found.get("R", ""), _version(found.get("R", "")) >= (4, 2), remedies.for_packages()))
-    rows += [
-        _row(name, found.get(name, ""), bool(found.get(name)), remedies.for_packages()) for name in remedies.PACKAGES
+    rinterface, found = _installed("rpy2-rinterface"), _probe()
+    r = found.get("R", "")
+    misfit = remedies.for_versions(rinterface, r) if rinterface and r else ""
+    install_r = remedies.for_packages()
+    rows = [
+        _row("Python", platform.python_version(), sys.version_info >= (3, 11), "Python 3.11 or later"),
+        _row("rpy2", _installed("rpy2"), bool(_installed("rpy2")), remedies.RPY2),
+        _row("rpy2-rinterface", rinterface, bool(rinterface) and not misfit, misfit or remedies.RPY2),
+        _row("R home", found.get("R home", ""), "R home" in found, install_r),
+        _row("R", r, remedies.version(r) >= remedies.OLDEST_R, install_r),
+        *(_row(name, found.get(name, ""), bool(found.get(name)), install_r) for name in remedies.PACKAGES),
+        {"component": "BLAS", "found": found.get("BLAS", ""), "status": "ok" if found else "unknown", "fix": ""},
+        _start_row(rinterface, r, misfit),
     ]
-    rows.append(
-        {"component": "BLAS", "found": found.get("BLAS", ""), "status": "ok" if found else "unknown", "fix": ""}
-    )
-    rows.append(_start_row())
     can_fit = all(row["status"] == "ok" for row in rows if row["component"] not in ("BLAS", "emmeans", "pbkrtest"))
     return pa.Table.from_pylist(rows), can_fit
 
@@ -50,12 +52,11 @@ def _row(component: str, found: str, ok: bool, fix: str) -> dict[str, str]:
     return {"component": component, "found": found, "status": status, "fix": "" if ok else fix}
 
 
-def _rpy2_row(name: str) -> dict[str, str]:
+def _installed(name: str) -> str:
     try:
-        version = importlib.metadata.version(name)
+        return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        version = ""
-    return _row(name, version, bool(version), remedies.RPY2)
+        return ""
 
 
 def _probe() -> dict[str, str]:
@@ -67,11 +68,7 @@ def _probe() -> dict[str, str]:
     return {name: value.strip() for name, value in pairs}
 
 
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdigit()) or (0,)
-
-
-def _start_row() -> dict[str, str]:
+def _start_row(rinterface: str, r: str, misfit: str) -> dict[str, str]:
     """Start R through rpy2 in a process of its own, which is the only proof that the two fit together."""
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     # -P: what lies in the folder where doctor is called is not to be imported
@@ -81,4 +78,12 @@ def _start_row() -> dict[str, str]:
         return _row("R through rpy2", "starts", True, "")
     last = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
     said = last.removeprefix("ordbridge.errors.BridgeError: ")
-    return {"component": "R through rpy2", "found": "does not start", "status": "does not start", "fix": said}
+    if not r:
+        fix = said
+    elif misfit:
+        fix = misfit
+    elif "install" in said:
+        fix = said
+    else:
+        fix = f"{said.removesuffix('; see what is wrong with: ordbridge doctor')}; {remedies.for_start(rinterface, r)}"
+    return {"component": "R through rpy2", "found": "does not start", "status": "does not start", "fix": fix}

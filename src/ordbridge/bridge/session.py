@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -156,6 +157,8 @@ def _uninterrupted() -> Iterator[Callable[[], object]]:
 class _Session:
     def __init__(self, shelter_from_signals: Callable[[], object]) -> None:
         choose_rpy2_mode()
+        if os.name == "posix" and not os.environ.get("R_HOME") and shutil.which("R") is None:
+            raise BridgeError(remedies.no_r())  # before rpy2 says it on the console, in its own words
         try:
             with warnings.catch_warnings(), _sheltered_environment():
                 warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
@@ -163,7 +166,7 @@ class _Session:
                 from rpy2.rinterface_lib import embedded, openrlib
 
                 if openrlib.R_HOME is None:
-                    raise BridgeError(f"there is no R on this machine; install it: {remedies.for_packages()}")
+                    raise BridgeError(remedies.no_r())
                 # A user's profile, saved workspace or environment file must not change results.
                 options: Any = ("rpy2", "--vanilla", "--quiet", "--no-save")
                 embedded.set_initoptions(options)

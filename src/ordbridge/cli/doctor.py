@@ -22,8 +22,11 @@ def run(args: argparse.Namespace) -> int:
 
     found, can_fit = examine()
     show.table(found.drop_columns("fix"))
+    same_fix: dict[tuple[str, str], list[str]] = {}
     for row in found.to_pylist():
         if row["fix"]:
-            show.line(f"{row['component']}: {row['status']}. {row['fix']}")
-    show.line("fits can run" if can_fit else "fits cannot run yet")
+            same_fix.setdefault((row["status"], row["fix"]), []).append(row["component"])
+    for (status, fix), components in same_fix.items():
+        show.line(f"{', '.join(components)}: {status}. {fix}")
+    show.line("fits can run" if can_fit else 'fits through R cannot run yet; those with engine="fast" can')
     return 0 if can_fit else 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import models, outputs, reading, show, talk
 from ordbridge.cli.defaults import defaults_of
+from ordbridge.formats import enumerated
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,7 +127,7 @@ def _data(args: argparse.Namespace) -> pa.Table:
     column, _, name = (args.criterion or "").rpartition("=")
     column = column or next((c for c in table.column_names if c.lower() in CRITERIA), "")
     if column and (column not in table.column_names):
-        raise InputError(f"there is no column {column!r}; the table has: {', '.join(table.column_names)}")
+        raise InputError(f"there is no column {column!r}; the table has: {enumerated(table.column_names)}")
     values = [str(v) for v in pc.unique(table[column]).drop_null().to_pylist()] if column else []
     if name and name != ALL:
         if name not in values:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["degrees_of_freedom", "f_test", "fit", "laplace_cost", "matrices", "profile", "refuse", "start"]
 
+CONSTANT = 1e-14  # relative to the largest response: what rounding leaves of no difference
 MOST_NODES = 100  # more would have weights that are not positive in double precision
 
 
@@ -59,7 +60,13 @@ def fit(problem: Problem) -> Estimates:
     """
     refuse(problem)
     fitters: dict[str, Callable[[Problem], Estimates]] = {"clm": _clm, "clmm": _clmm, "lm": _lm, "lmer": _lmer}
-    return fitters[problem.model](problem)
+    try:
+        return fitters[problem.model](problem)
+    except np.linalg.LinAlgError:
+        raise FitError(
+            f"{problem.model} {problem.described} could not be fitted: its numbers are too large, too small "
+            "or too much alike to compute with; rescale the predictors, or simplify the formula"
+        ) from None
 
 
 def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Column]) -> Matrices:
@@ -417,9 +424,7 @@ def _lm(problem: Problem) -> Estimates:
 
     ready, value = _with_response(problem)
     y = _numbers(problem, ready, value)
-    n, p = ready.X.shape
-    if n <= p:
-        raise FitError(f"{n} complete rows are too few for {p} coefficients; simplify the formula")
+    n, p = _more_rows_than_columns(ready)
     beta, vcov, sigma, loglik = fit_lm(y, ready.X, ready.basis)
     return _linear_estimates(
         ready,
@@ -433,13 +438,26 @@ def _lm(problem: Problem) -> Estimates:
     )
 
 
+def _more_rows_than_columns(ready: Design) -> tuple[int, int]:
+    n, p = ready.X.shape
+    if n <= p:
+        raise FitError(f"{n} complete rows are too few for {p} coefficients; simplify the formula")
+    return n, p
+
+
 def _solve_lmer(problem: Problem, ready: Design, value: Column):  # type: ignore[no-untyped-def]
     from ordbridge.fast.lmer import fit_lmer
 
+    _more_rows_than_columns(ready)
     structure, layout = ready.crossed
     reml = problem.REML is None or bool(problem.REML)
     y = _numbers(problem, ready, value)
-    return fit_lmer(y, ready.X, structure, layout, reml, problem.timeout, ready.basis)
+    if np.ptp(y) <= CONSTANT * np.abs(y).max():
+        raise FitError(f"the response {problem.formula.response} is {y[0]:g} in every row; there is nothing to explain")
+    try:
+        return fit_lmer(y, ready.X, structure, layout, reml, problem.timeout, ready.basis)
+    except ValueError as error:  # from the compiled core: no deviance where everything is explained
+        raise FitError(f"{problem.model} {problem.described} could not be fitted: {error}") from None
 
 
 def _lmer(problem: Problem) -> Estimates:

@@ -71,6 +71,9 @@ def clm_conditions(
     size = found.parameters.size
     vcov = np.full((size, size), np.nan)
     named = [_warning(_runs_away(words)) for words in separated]
+    if not np.isfinite(found.hessian).all():
+        words = "Model failed to converge: its Hessian is not a number - Rescale variables?"
+        return [*named, _warning(words)], vcov, False
     values = np.linalg.eigvalsh(found.hessian)
     steepest = float(np.abs(found.gradient).max())
     if (negative := int((values < -TOLERANCE).sum())) > 0:

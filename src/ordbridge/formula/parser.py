@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple, NoReturn
 
 from ordbridge.errors import FormulaError
+from ordbridge.formats import enumerated
 from ordbridge.formula.tree import (
     RESERVED,
     SYNTACTIC,
@@ -37,6 +38,8 @@ __all__ = ["parse", "parse_one_side"]
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 LONGEST, DEEPEST = 10_000, 60
+MOST_COLUMNS = 300  # mentioned, be they the same or not; R's stack ends with some hundred more, and Python with it
+HIGHEST = 20  # degree of '^'
 
 
 def parse(text: str, columns: Collection[str] | None = None) -> Formula:
@@ -169,6 +172,13 @@ class _Parser:
 
     def __init__(self, text: str, columns: Collection[str] | None) -> None:
         self.tokens = list(_tokens(text))
+        mentioned = [token for token in self.tokens if token.kind in ("name", "quoted", "number")]
+        if len(mentioned) > MOST_COLUMNS:
+            _refuse(
+                mentioned[MOST_COLUMNS].position,
+                f"a formula mentions at most {MOST_COLUMNS} columns and numbers, and this one {len(mentioned)}; "
+                "leave some out",
+            )
         self.at = 0
         self.depth = 0
         self.columns = None if columns is None else list(columns)
@@ -269,8 +279,10 @@ class _Parser:
         node = self.factor()
         if self.take("^"):
             degree = self.expect("number", "(a whole number) after '^'")
-            if not degree.text.isdigit() or int(degree.text) < 1:
+            if not degree.text.isdecimal() or not degree.text.strip("0"):
                 _refuse(degree.position, f"'^' takes a whole number from 1 on, not {degree.text}")
+            if len(degree.text) > 2 or int(degree.text) > HIGHEST:
+                _refuse(degree.position, f"'^' takes at most {HIGHEST}, not {degree.text}")
             return Binary("^", node, Number(degree.text))
         return node
 
@@ -376,7 +388,7 @@ class _Parser:
         if self.columns is not None and token.text not in self.columns:
             _refuse(
                 token.position,
-                f"there is no column {token.text!r}; the table has: {', '.join(map(str, self.columns))}",
+                f"there is no column {token.text!r}; the table has: {enumerated(self.columns)}",
             )
         return Name(token.text)
 

@@ -6,14 +6,17 @@ order of appearance; ``1`` and ``0`` switch the intercept, the last one wins (Ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from ordbridge.errors import FormulaError
 from ordbridge.formula.tree import Binary, Call, Name, Node, Number, Paren, Summand, Unary
 
 __all__ = ["Terms", "expand"]
 
 Term = frozenset[Node]
+MOST_TERMS = 500
 
 
 @dataclass(frozen=True)
@@ -88,22 +91,31 @@ class _Reader:
         raise TypeError(f"{node!r} is not part of a formula")
 
     def _combine(self, operator: str, left: list[Term], right: list[Term]) -> list[Term]:
-        crossed = [a | b for a in left for b in right]
+        crossed = (a | b for a in left for b in right)
         if operator == "+":
             return _unique([*left, *right])
         if operator == ":":
             return _unique(crossed)
         if operator == "*":
-            return _unique([*left, *right, *crossed])
+            return _unique(chain(left, right, crossed))
         inside = frozenset().union(*left)  # a/b: b within every combination of the variables of a
         return _unique([*left, *(inside | b for b in right)])
 
     def _power(self, terms: list[Term], degree: int) -> list[Term]:
         found = terms
         for _ in range(degree - 1):
-            found = _unique([*found, *(a | b for a in found for b in terms)])
+            more = _unique(chain(found, (a | b for a in found for b in terms)))
+            if len(more) == len(found):
+                break
+            found = more
         return found
 
 
-def _unique(terms: list[Term]) -> list[Term]:
-    return list(dict.fromkeys(terms))
+def _unique(terms: Iterable[Term]) -> list[Term]:
+    """Return each term once; what multiplies without end is refused before it is written out."""
+    found: dict[Term, None] = {}
+    for term in terms:
+        found[term] = None
+        if len(found) > MOST_TERMS:
+            raise FormulaError(f"the formula has more than {MOST_TERMS} terms when written out; leave some out")
+    return list(found)

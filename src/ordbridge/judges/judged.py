@@ -222,5 +222,5 @@ def _no_gaps(parts: dict[str, list[Any]]) -> None:
 
 def _words(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = tables.undictionaried(column)
     return column.cast(pa.string())

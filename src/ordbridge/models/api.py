@@ -202,7 +202,7 @@ def lmer(
 def _fit(problem: Problem, engine: str) -> Fit:
     engine = engine_name(engine)
     started = time.perf_counter()
-    estimates = _estimates(problem, engine)
+    estimates = _saying_all(_estimates(problem, engine))
     fit = Fit(problem, estimates, engine, time.perf_counter() - started)
     if problem.model == "clmm":
         fit = _checked(fit)
@@ -225,6 +225,20 @@ def _estimates(problem: Problem, engine: str) -> Estimates:
     if found.converged:
         return found
     return replace(found, conditions=(*found.conditions, Condition("fit", "message", OTHER_START)))
+
+
+def _saying_all(found: Estimates) -> Estimates:
+    """Add a condition where a fit has no standard errors or no likelihood, and the engine says nothing about it."""
+    if found.conditions or not found.converged:
+        return found
+    said = []
+    if found.df is not None and (np.asarray(found.df) == 0).any():
+        said.append("there are as many coefficients as rows: nothing is left for standard errors and tests")
+    elif not np.isfinite(np.diag(found.vcov)).all():
+        said.append("some standard errors cannot be computed: the data do not determine these coefficients")
+    if not np.isfinite(found.loglik):
+        said.append("the log likelihood is not a number: the model explains the response completely")
+    return replace(found, conditions=tuple(Condition("inference", "warning", text) for text in said))
 
 
 def _checked(fit: Fit) -> Fit:

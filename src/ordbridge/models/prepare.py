@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ordbridge.checks import choice, seconds
 from ordbridge.errors import FormulaError, InputError
+from ordbridge.formats import enumerated
 from ordbridge.formula import (
     Bar,
     Call,
@@ -26,7 +27,7 @@ from ordbridge.formula import (
 from ordbridge.models.columns import EXACT_INTEGERS, Column, encode, encode_response
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.problem import Problem
-from ordbridge.tables import to_arrow
+from ordbridge.tables import to_arrow, usable
 
 __all__ = ["LINKS", "THRESHOLDS", "encode_new", "prepare"]
 
@@ -39,17 +40,21 @@ R_DIGITS = 1e15  # from here on R's text of a number leaves digits out
 
 def prepare(model: str, formula: str, data: Any, **options: Any) -> Problem:
     """Check formula, data and options of one model and return the problem for an engine."""
-    table = to_arrow(data)
-    if table.num_rows == 0:
+    table, unusable = usable(data)
+    if table.num_rows == 0 and not unusable:
         raise InputError("the table has no rows")
-    parsed = parse(formula, table.column_names)
+    known = (*table.column_names, *unusable)
+    parsed = parse(formula, known)
     _check_bars(model, parsed)
     _check_options(options)
     for name in ("scale", "nominal"):
         given = options.pop(name, None)
-        options[name] = () if given is None else parse_one_side(name, given, table.column_names)
+        options[name] = () if given is None else parse_one_side(name, given, known)
     beyond = (*options["scale"], *options["nominal"])
     wanted = dict.fromkeys((*parsed.columns, *(name for summand in beyond for name in names(summand.term))))
+    for name in wanted:
+        if name in unusable:
+            raise InputError(unusable[name])
     columns = {name: _encode(model, parsed, name, table[name]) for name in wanted}
     _check_labels(parsed, beyond, columns)
     _check_response(model, parsed, columns)
@@ -69,7 +74,8 @@ def _numbers_per_row(
     if isinstance(given, str):
         where = given
         if given not in table.column_names:
-            raise InputError(f"there is no column {given!r} for {name}; the table has: {', '.join(table.column_names)}")
+            known = enumerated(table.column_names)
+            raise InputError(f"there is no column {given!r} for {name}; the table has: {known}")
         if given in names(formula.response):
             raise InputError(f"{name}={given!r} is the response; give another column")
         column = columns.get(given) or encode(given, table[given])
@@ -108,14 +114,14 @@ def encode_new(problem: Problem, data: Any, kind: str = "conditional") -> dict[s
 
     Columns of grouping factors may be absent or hold levels that the fit has never seen.
     """
-    table = to_arrow(data)
+    table = to_arrow(data, only=(*problem.formula.columns, *problem.predictors))
     groups = set(problem.formula.groups)
     needed = _needed(problem, set(table.column_names), kind)
     encoded: dict[str, Column] = {}
     for name in dict.fromkeys((*problem.formula.columns, *problem.predictors)):
         if name not in table.column_names:
             if name in needed:
-                raise InputError(f"newdata has no column {name!r}; the table has: {', '.join(table.column_names)}")
+                raise InputError(f"newdata has no column {name!r}; the table has: {enumerated(table.column_names)}")
             continue
         if name in needed:
             encoded[name] = _like(name, encode(name, table[name]), problem.columns[name])
@@ -151,6 +157,9 @@ def _check_bars(model: str, formula: Formula) -> None:
     if model not in MIXED and formula.random:
         mixed = {"clm": "clmm", "lm": "lmer"}[model]
         raise FormulaError(f"{model} has no random effects such as {formula.random[0]}; fit {mixed}")
+    terms = expand(formula.fixed)
+    if model in ("lm", "lmer") and not (terms.terms or terms.intercept):
+        raise FormulaError(f"the formula of {model} has no fixed effects; write 1 for the mean")
     grouping = {name for bar in formula.random for name in names(bar.group)} & set(names(formula.response))
     if grouping:
         raise FormulaError(

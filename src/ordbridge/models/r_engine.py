@@ -11,7 +11,7 @@ import numpy as np
 
 from ordbridge import bridge
 from ordbridge.errors import FitError, FitTimeout, InputError
-from ordbridge.formula import Name, expand_bars, group_name, written
+from ordbridge.formula import Name, expand, expand_bars, group_name, written
 from ordbridge.models.columns import Column
 from ordbridge.models.disguise import Disguise, disguise
 from ordbridge.models.engines import engine_module
@@ -243,9 +243,13 @@ def _aside(problem: Problem) -> dict[str, str | None]:
 
 
 def _fixed(problem: Problem) -> str:
-    """Write the fixed part; the thresholds of an ordinal model stand for its intercept, which cannot be left out."""
+    """Write the fixed part; the thresholds of an ordinal model stand for its intercept.
+
+    Where the formula takes it away, ordinal codes a factor with all its levels, and drops the last.
+    """
     text = written(problem.formula.fixed) or "1"
-    return f"{text} + 1" if problem.ordinal else text
+    terms = expand(problem.formula.fixed)
+    return f"{text} + 1" if problem.ordinal and (terms.intercept or not terms.terms) else text
 
 
 def _bars(problem: Problem) -> list[dict[str, str]]:

@@ -211,7 +211,8 @@ def analyse(
     >>> result.readings["reading"][0].as_py()[:34]
     'Low agreement but high correlation'
     """
-    arrow = tables.to_arrow(table)
+    needed = (item, rater, rating, system, criterion, group)
+    arrow = tables.to_arrow(table, only=[name for name in needed if name is not None])
     groups = _groups(arrow, rater, group)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _SCHEMAS}
     options = {"raters": raters, "conf_level": conf_level}

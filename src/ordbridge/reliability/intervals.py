@@ -126,6 +126,7 @@ def arf_interval(
     (65.08, 100.0, 2.3125)
     """
     _finite(observation=observation, prior=prior)
+    observation, prior = float(observation), float(prior)
     if not 0.5 <= conf_level < 1:
         raise InputError(
             f"conf_level={conf_level!r} must be at least 0.5 and below 1: one observation has no other interval"
@@ -181,7 +182,7 @@ def t_interval(
     >>> round(interval.conf_low, 2), round(interval.conf_high, 2), interval.verdict
     (71.51, 87.33, 'borderline FAIL')
     """
-    values = np.asarray(scores, dtype=float).ravel()
+    values = _scores(scores)
     if len(values) < 2:
         raise InputError(
             "Student's interval needs at least two scores; for one score use arf_interval with a prior value"
@@ -419,13 +420,25 @@ def _given_spread(scores: Sequence[float] | float | None, sd: float | None) -> f
         raise InputError("give either scores or their standard deviation sd")
     given = sd if scores is None else scores
     if not isinstance(given, (int, float, np.number)):
-        values = np.asarray(given, dtype=float).ravel()
+        values = _scores(given)
+        _finite(**{f"score {position}": value for position, value in enumerate(values, 1)})
         if len(values) < 2:
             raise InputError("one score has no spread; give at least two scores, or their standard deviation sd")
         return _spread(values)
     if not (given > 0 and math.isfinite(given)):
         raise InputError(f"the standard deviation must be a positive number, not {given:g}")
     return float(given)
+
+
+def _scores(given: Any) -> np.ndarray:
+    """Return the scores as floats, in one row."""
+    values = np.asarray(given)
+    try:
+        if values.dtype.kind in "cmM":  # which numpy would turn into some number
+            raise TypeError
+        return values.astype(float).ravel()
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("the scores are not all numbers; give one number for each score") from None
 
 
 def _spread(values: np.ndarray) -> float:
@@ -455,7 +468,11 @@ def _agreement(values: np.ndarray) -> tuple[float, float] | None:
 
 def _finite(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not math.isfinite(value):
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"the {name} is {value!r}; give a number") from None
+        if not finite:
             raise InputError(f"the {name} is {value}; give a finite number")
 
 
@@ -463,9 +480,12 @@ def _inside(scale: Sequence[float] | None, numbers: dict[str, float]) -> tuple[f
     """Return the ends of the scale as floats, refusing numbers outside of it."""
     if scale is None:
         return None
-    if len(scale) != 2 or not scale[0] < scale[1]:
-        raise InputError(f"scale={tuple(scale)!r} must be (lowest, highest)")
-    low, high = float(scale[0]), float(scale[1])
+    try:
+        low, high = (float(end) for end in scale)
+    except (TypeError, ValueError, OverflowError):
+        low, high = math.nan, math.nan
+    if not low < high:
+        raise InputError(f"scale={scale!r} must be (lowest, highest), two numbers")
     for name, value in numbers.items():
         if not low <= value <= high:
             raise InputError(f"the {name}, {value:g}, is outside the scale {low:g} to {high:g}; set scale to fit it")

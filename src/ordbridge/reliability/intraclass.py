@@ -152,7 +152,10 @@ def _estimated(
 ) -> Coefficient:
     def statistic(some: Ratings) -> float:
         b, *others = mean_squares(complete_table(some))
-        return float(_FORMULAS[form](b, *others)) if b > 1e-12 else np.nan
+        try:
+            return float(_FORMULAS[form](b, *others)) if b > 1e-12 else np.nan
+        except ZeroDivisionError:  # the raters' and the items' mean squares cancel
+            return np.nan
 
     return estimate(
         ratings,

@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge import tables
+from ordbridge.checks import number
 from ordbridge.errors import InputError, StatisticalWarning
 
 __all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_ratings", "require"]
 
 GAP = -1
+MOST_POINTS = 5_000  # between the ends of a scale of whole numbers; tables of agreement grow with their square
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
@@ -207,7 +209,7 @@ def read_ratings(
         rows, columns = (index.ravel() for index in np.indices(matrix.shape))
         labels = pa.chunked_array([_arrow(matrix.ravel())])
     else:
-        table = tables.to_arrow(data)
+        table = tables.to_arrow(data, only=[name for name in (item, rater, rating, system) if name is not None])
         items, rows = _labels(tables.column(table, item, role="item"), item)
         if _has_systems(table, system, item):
             systems, system_of_row = _labels(table[system], str(system))
@@ -234,7 +236,7 @@ def _refuse_forgotten_criterion(data: Any, ratings: Ratings) -> None:
     """Refuse repeats that are ratings on several criteria, which are not repeats."""
     if isinstance(data, (np.ndarray, list, tuple)):
         return
-    table = tables.to_arrow(data)
+    table, _ = tables.usable(data)
     if "criterion" in table.column_names and len(table["criterion"].unique()) > 1:
         cell = ratings.row * len(ratings.raters) + ratings.column
         again = int(np.argmax(np.bincount(cell)[cell] > 1))
@@ -287,10 +289,16 @@ def _matrix(data: Any) -> np.ndarray:
 
 
 def _arrow(cells: np.ndarray) -> pa.Array:
+    listed = cells.tolist()
     try:
-        return pa.array(cells.tolist(), from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise InputError("the matrix mixes words and numbers; use one kind of rating") from None
+        return pa.array(listed, from_pandas=True)
+    except UnicodeEncodeError:
+        raise InputError("the matrix holds text that is not valid Unicode; correct it") from None
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        kinds = sorted({type(value).__name__ for value in listed if value is not None})
+        raise InputError(
+            f"the matrix mixes words and numbers, or holds neither (kinds: {', '.join(kinds)}); use one kind of rating"
+        ) from None
 
 
 def _labels(column: pa.ChunkedArray, name: str) -> tuple[tuple[Any, ...], np.ndarray]:
@@ -298,11 +306,12 @@ def _labels(column: pa.ChunkedArray, name: str) -> tuple[tuple[Any, ...], np.nda
     if column.null_count:
         row = column.is_null().to_pylist().index(True) + 1
         raise InputError(f"column {name!r} is empty in row {row}; fill it in or drop the row")
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    encoded = column.combine_chunks().dictionary_encode()
-    labels = encoded.dictionary.to_pylist()
-    order = sorted(range(len(labels)), key=lambda position: labels[position])
+    try:
+        encoded = tables.undictionaried(column).combine_chunks().dictionary_encode()
+        labels = encoded.dictionary.to_pylist()
+        order = sorted(range(len(labels)), key=lambda position: labels[position])
+    except (pa.ArrowException, TypeError):
+        raise InputError(f"column {name!r} has the type {column.type}; make it text or numbers") from None
     rank = np.empty(len(labels), dtype=np.int64)
     rank[order] = np.arange(len(labels))
     return tuple(labels[position] for position in order), rank[encoded.indices.to_numpy()]
@@ -323,7 +332,7 @@ def _categories(
     if pa.types.is_dictionary(labels.type):
         if labels.type.ordered and scale is None and len(labels):
             scale, ordered = labels.unify_dictionaries().chunk(0).dictionary.to_pylist(), True
-        labels = labels.cast(labels.type.value_type)
+        labels = tables.undictionaried(labels)
     if pa.types.is_boolean(labels.type):
         labels = labels.cast(pa.int8())
     numeric = pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type) or pa.types.is_decimal(labels.type)
@@ -355,17 +364,25 @@ def _categories(
 
 def _whole_scale(used: list[Any], scale: Sequence[Any], numeric: bool) -> list[Any]:
     """Return all categories of the scale: those listed, or what lies between two numeric ends."""
-    if len(scale) < 2 or len(set(scale)) < len(scale):
+    scale = list(scale)
+    if len(scale) < 2 or any(scale[i] in scale[:i] for i in range(1, len(scale))):
         raise InputError("scale needs its lowest and highest value, or all its categories, each once")
     if not numeric:
         return [str(category) for category in scale]
     if any(isinstance(value, str) for value in scale):
         raise InputError(f"the ratings are numbers, but the scale has words ({', '.join(map(str, scale))})")
+    for value in scale:
+        number("scale", value)
     if list(scale) != sorted(scale):
         raise InputError(f"the scale {', '.join(map(str, scale))} must go from lowest to highest")
     if len(scale) > 2:
         return list(scale)
     low, high = scale
     if all(isinstance(value, int) for value in used) and low == int(low) and high == int(high):
+        if high - low >= MOST_POINTS:
+            raise InputError(
+                f"a scale from {low:g} to {high:g} has more than {MOST_POINTS:,} points; "
+                "list those that raters could choose"
+            )
         return list(range(int(low), int(high) + 1))
     return sorted({low, high, *(value for value in used if low <= value <= high)})
