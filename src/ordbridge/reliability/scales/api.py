@@ -123,7 +123,7 @@ def compare(
         raise InputError(f"there is no scale {min(unknown)!r} to be used again; there are: {', '.join(scales)}")
     measure = None if outside is None else read_outside(outside, system, "value")
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
-    notes: list[str] = []
+    notes = _lonely_criteria(scales)
     for name, criterion_rows, said in _by_criterion(scales, runs, measure, posthoc, alpha, conf_level):
         for table, found in criterion_rows.items():
             rows[table] += [{"criterion": name} | row for row in found]
@@ -148,6 +148,33 @@ def _experiments(a: Any, b: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, (a, b), strict=True))
 
 
+def _criteria(scales: dict[str, OnScale]) -> list[str]:
+    """Return the criteria that all scales have; one that stands for all ratings where there are none."""
+    own = [set(np.unique(scale.criterion).tolist()) for scale in scales.values() if scale.criterion is not None]
+    if not own:
+        return [ALL_RATINGS]
+    if not set.intersection(*own):
+        raise InputError(f"the scales have no criterion in common; there are: {', '.join(sorted(set.union(*own)))}")
+    return sorted(set.intersection(*own))
+
+
+def _lonely_criteria(scales: dict[str, OnScale]) -> list[str]:
+    """Say which criteria are left out because some scale lacks them."""
+    common = set(_criteria(scales))
+    return [
+        f"scale {name!r}: {', '.join(lonely)} are not on all scales and are left out"
+        for name, scale in scales.items()
+        if scale.criterion is not None and (lonely := sorted(set(np.unique(scale.criterion).tolist()) - common))
+    ]
+
+
+def _validity(name: str, means: dict[str, float], outside: dict[str, float]) -> dict[str, Any]:
+    try:
+        return validity_row(name, means, outside)
+    except InputError as reason:
+        return {"scale": name, "stars": "", "n_systems": len(set(means) & set(outside)), "note": str(reason)}
+
+
 def _by_criterion(
     scales: dict[str, OnScale],
     runs: dict[str, OnScale],
@@ -157,8 +184,7 @@ def _by_criterion(
     conf_level: float | None,
 ) -> Iterator[tuple[str, dict[str, list[dict[str, Any]]], list[str]]]:
     """Yield each criterion with its rows of all tables and its notes."""
-    everything = [set(np.unique(scale.criterion)) for scale in scales.values() if scale.criterion is not None]
-    for criterion in sorted(set.intersection(*everything)) if everything else [ALL_RATINGS]:
+    for criterion in _criteria(scales):
         here = {name: scale.on(criterion) for name, scale in scales.items()}
         means = {name: scale.means() for name, scale in here.items()}
         factors = [row for name, scale in here.items() for row in factor_rows(name, scale)]
@@ -173,6 +199,8 @@ def _by_criterion(
             for row in factors
             if not row["balanced"] and row["F_adjusted"] is not None
         ]
+        validity = [] if outside is None else [_validity(name, own, outside) for name, own in means.items()]
+        notes += [f"scale {row['scale']!r}: {row['note']}" for row in validity if row["note"]]
         sensitivity = [sensitivity_row(name, factors, differences, alpha, posthoc) for name in here]
         notes += [f"scale {row['scale']!r}: {row['note']}" for row in sensitivity if row["note"]]
         yield (
@@ -191,7 +219,7 @@ def _by_criterion(
                 "stability": [
                     stability_row(name, here[name], run.on(criterion), conf_level) for name, run in runs.items()
                 ],
-                "validity": [] if outside is None else [validity_row(name, m, outside) for name, m in means.items()],
+                "validity": validity,
             },
             notes,
         )

@@ -48,6 +48,14 @@ class OnScale:
 def read_scale(data: Any, names: dict[str, str | None], where: str) -> OnScale:
     """Return the columns of a long table; ``names`` has the name of each, ``where`` says which table it is."""
     table = tables.to_arrow(data)
+    if names["criterion"] is None and "criterion" in table.column_names:
+        criteria = sorted({str(name) for name in table["criterion"].to_pylist()})
+        if len(criteria) > 1:
+            some = ", ".join([*criteria[:3], *(["…"] if len(criteria) > 3 else [])])
+            raise InputError(
+                f"{where} has {len(criteria)} criteria ({some}), which cannot be compared as one: "
+                "give criterion='criterion', or keep the rows of one criterion"
+            )
     labels: dict[str, np.ndarray | None] = {}
     for role in ("system", "item", "rater", "text_type", "criterion"):
         name = names[role]

@@ -58,7 +58,7 @@ SCHEMAS: dict[str, dict[str, pa.DataType]] = {
         "stars": TEXT,
     },
     "stability": {"scale": TEXT, **_CORRELATION, "conf_low": _FLOAT, "conf_high": _FLOAT, "n_ratings": _COUNT},
-    "validity": {"scale": TEXT, **_CORRELATION, "n_systems": _COUNT},
+    "validity": {"scale": TEXT, **_CORRELATION, "n_systems": _COUNT, "note": TEXT},
 }
 
 
@@ -146,6 +146,7 @@ def _starred(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {"criterion": row["criterion"], "scale": row["scale"], "r": f"{row['estimate']:.3f}{row['stars']}"}
         for row in rows
+        if row["estimate"] is not None
     ]
 
 

@@ -64,7 +64,7 @@ def interchangeability_rows(means: dict[str, dict[str, float]]) -> list[dict[str
             try:
                 value, p = _correlate(a, b, method, f"scales {name_a!r} and {name_b!r}")
             except InputError as reason:
-                if len(means) == 2:
+                if len(means) == 2 and not row["n_systems"]:
                     raise
                 row["note"] = "; ".join(filter(None, [note, str(reason)]))
             else:
@@ -85,7 +85,9 @@ def validity_row(name: str, means: dict[str, float], outside: dict[str, float]) 
     """Return Pearson's r of the systems' means with an outside measure."""
     r, p = _correlate(means, outside, "pearson", f"{name} and the outside measure")
     common = len(set(means) & set(outside))
-    return {"scale": name, "estimate": r, "stars": stars(p), "p_value": p, "n_systems": common}
+    only = sorted(set(means) ^ set(outside))
+    note = f"{', '.join(only)} are not in both the ratings and the outside measure, and are left out" if only else ""
+    return {"scale": name, "estimate": r, "stars": stars(p), "p_value": p, "n_systems": common, "note": note}
 
 
 def _correlate(a: Mapping[str, float], b: Mapping[str, float], method: str, what: str) -> tuple[float, float]:
