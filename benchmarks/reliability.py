@@ -1,19 +1,24 @@
 """How long all coefficients of reliability and their intervals take: the 17,466 ratings of Flickr-8k, and crowds.
 
-Run it from the project's root: ``python benchmarks/reliability.py [flickr8k.csv]``. It prints one table; where the
-file is absent it makes ratings of the same size. The last column is what as many calls of the independent
-implementation named there as the jackknife has values would take, estimated from single calls.
+Run it from the project's root: ``python benchmarks/reliability.py [flickr8k.csv]``, or with ``crowds`` for the last
+part only. It prints one table; where the file is absent it makes ratings of the same size. The last column is what as
+many calls of the independent implementation named there as the jackknife has values would take, estimated from single
+calls.
 """
 
 from __future__ import annotations
 
-import resource
+import os
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 from ordbridge import reliability
 from ordbridge.errors import StatisticalWarning
@@ -63,16 +68,31 @@ def crowd(items: int, raters: int, per_item: int) -> dict[str, np.ndarray]:
 
 
 def crowds() -> None:
+    """Run the whole command on crowds, each in a process of its own: processor seconds, peak memory, lines shown."""
     for items, raters, per_item in ((800, 93, 5), (40_000, 2_000, 5), (100, 2_000, 2_000)):
-        ratings = crowd(items, raters, per_item)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StatisticalWarning)
-            took = seconds(reliability.analyse, ratings)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(f"analyse, {raters} raters, {items * per_item} ratings: {took:.1f} s, peak memory so far {peak:.2f} GB")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "crowd.csv"
+            csv.write_csv(pa.table(crowd(items, raters, per_item)), file)
+            command = [sys.executable, "-m", "ordbridge", "reliability", str(file)]
+            with tempfile.TemporaryFile("w+") as shown:
+                child = subprocess.Popen(command, stdout=shown, stderr=subprocess.DEVNULL)
+                _, status, used = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+                shown.seek(0)
+                lines = len(shown.read().splitlines())
+        if child.returncode:
+            raise SystemExit(f"{' '.join(command)} failed")
+        took = used.ru_utime + used.ru_stime
+        print(
+            f"ordbridge reliability, {raters} raters, {items * per_item} ratings: {took:.1f} s of the processor, "
+            f"{used.ru_maxrss / 1e6:.2f} GB, {lines} lines"
+        )
 
 
 def main() -> None:
+    if sys.argv[1:] == ["crowds"]:
+        crowds()
+        return
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else FLICKR
     ratings = reliability.prepare(path if path.is_file() else made_up())
     wanted = {name: (function, options) for level in ("nominal", "ordinal", "interval", "ratio")

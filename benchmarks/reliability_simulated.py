@@ -1,10 +1,12 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
-Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [flags] [--sims 400]``.
+Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [flags] [--sims 400]``;
+``--raters fixed --sizes 50`` gives only these rows of the coverage.
 
 Raters see the quality of an item plus their own severity plus noise, and cut what they see into five categories (or
 give it as it is, for the ICC). A coefficient's true value is its mean over 12 times 60 raters of 1000 items of the same
-kind, or that of the same raters and 5000 items where raters are fixed.
+kind, or that of the same raters and 5000 items where raters are fixed. Fifty fixed raters take part in ten studies
+each, because their true values take longer than the studies do; of fifty raters half as many studies are simulated.
 """
 
 from __future__ import annotations
@@ -67,14 +69,20 @@ def in_the_population(severity: float, noise: float) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def covered(people: People, n: int, m: int, raters: str, gaps: float, sims: int, seed: int) -> dict[str, str]:
+def covered(
+    people: People, n: int, m: int, raters: str, gaps: float, sims: int, seed: int, studies_each: int = 1
+) -> dict[str, str]:
+    """Return the share of intervals that hold the true value; the same raters take part in ``studies_each`` studies."""
     rng = np.random.default_rng(seed)
     hits: dict[str, list[bool]] = {name: [] for name in COEFFICIENTS}
     truth = in_the_population(people.severity, people.noise) if raters == "random" else {}
-    for _ in range(sims):
-        who = people.raters(m, rng)
+    who = np.empty(0)
+    for study in range(sims):
+        new = study % studies_each == 0
+        if new:
+            who = people.raters(m, rng)
         seen = people.rate(n, who, rng, gaps)
-        if raters == "fixed":
+        if raters == "fixed" and new:
             long = people.rate(5000, who, rng)
             truth = {name: f(on_its_scale(name, long), conf_level=None).estimate for name, f in COEFFICIENTS.items()}
         for name, function in COEFFICIENTS.items():
@@ -89,16 +97,24 @@ def covered(people: People, n: int, m: int, raters: str, gaps: float, sims: int,
     return {name: f"{np.mean(hit):.2f}".lstrip("0") if hit else "–" for name, hit in hits.items()}
 
 
-def coverage(sims: int) -> None:
+def heading() -> None:
     print("| raters | items × raters | severity, noise | " + " | ".join(COEFFICIENTS) + " |")
     print("|---|---|---|" + "---|" * len(COEFFICIENTS))
-    for raters, m, n, kind in product(("random", "fixed"), (3, 8, 50), (20, 200), ((0.5, 0.7), (0.25, 0.4))):
-        if raters == "fixed" and m == 50:
-            continue
-        found = covered(People(*kind), n, m, raters, 0.0, sims if m < 50 else sims // 4, 1)
+
+
+def coverage(args: argparse.Namespace) -> None:
+    heading()
+    for raters, m, n, kind in product(args.raters, args.sizes, (20, 200), ((0.5, 0.7), (0.25, 0.4))):
+        many = m >= 50
+        studies_each = 10 if many and raters == "fixed" else 1
+        found = covered(People(*kind), n, m, raters, 0.0, args.sims // (1 + many), 1, studies_each)
         print(f"| {raters} | {n} × {m} | {kind[0]}, {kind[1]} | " + " | ".join(found.values()) + " |", flush=True)
+
+
+def gaps(args: argparse.Namespace) -> None:
+    heading()
     for m, n, per in ((8, 200, 3), (50, 200, 5)):
-        found = covered(People(0.5, 0.7), n, m, "random", 1 - per / m, sims // 2, 2)
+        found = covered(People(0.5, 0.7), n, m, "random", 1 - per / m, args.sims // 2, 2)
         print(f"| random | {n} × {per} of {m} | 0.5, 0.7 | " + " | ".join(found.values()) + " |", flush=True)
 
 
@@ -118,7 +134,7 @@ def spam(seen: np.ndarray, column: int, kind: str, rng: np.random.Generator) -> 
     return ratings
 
 
-def flags(sims: int) -> None:
+def flags(args: argparse.Namespace) -> None:
     print("| items × raters | severity, noise | flagged of exchangeable raters | " + " | ".join(SPAMMERS) + " |")
     print("|---|---|---|" + "---|" * len(SPAMMERS))
     for (m, n, per), kind in product(
@@ -126,7 +142,7 @@ def flags(sims: int) -> None:
         ((0.0, 0.7), (0.4, 0.7)),
     ):
         rng, people = np.random.default_rng(3), People(*kind)
-        times = max(10, sims // (1 + m // 10))
+        times = max(10, args.sims // (1 + m // 10))
         alike, found = [], {name: [] for name in SPAMMERS}
         for _ in range(times):
             seen = people.rate(n, people.raters(m, rng), rng)
@@ -149,12 +165,14 @@ def _flagged(ratings: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", default=["coverage", "flags"])
+    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "flags"])
     parser.add_argument("--sims", type=int, default=400)
+    parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[3, 8, 50])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:
-        {"coverage": coverage, "flags": flags}[what](args.sims)
+        {"coverage": coverage, "gaps": gaps, "flags": flags}[what](args)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def test_reliability_names_what_is_wrong(command, ratings_file):
     assert "Traceback" not in err
     code, _, err = command("reliability", ratings_file)
     assert code == 2
-    assert "name the criterion column" in err
+    assert "give --criterion criterion, or keep the rows of one" in err
     code, _, err = command("reliability", ratings_file, "--criterion", "criterion", "--scale", 1, 3)
     assert code == 2
     assert "outside the scale 1, 3" in err

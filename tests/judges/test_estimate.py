@@ -8,6 +8,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.errors import InputError
+from ordbridge.judges.crossed import Crossed
 
 
 def independent(n, N, slope, seed):
@@ -84,20 +85,110 @@ def test_a_difference_by_hand():
     assert row["conf_high"] - row["conf_low"] == pytest.approx(2 * half, rel=1e-9)
 
 
+def two_way(x):
+    """The variance of the mean of a complete table and Satterthwaite's df, from its analysis of variance."""
+    n, m = x.shape
+    rows, columns = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True)
+    of_rows, of_columns = m * rows.var(ddof=1), n * columns.var(ddof=1)
+    rest = ((x - rows - columns + x.mean()) ** 2).sum() / ((n - 1) * (m - 1))
+    variance = of_rows + of_columns - rest
+    df = variance**2 / (of_rows**2 / (n - 1) + of_columns**2 / (m - 1) + rest**2 / ((n - 1) * (m - 1)))
+    return variance / (n * m), df
+
+
 def test_people_as_a_sample_by_hand():
-    """Of a crossed table: variance over items, plus that over people, less that of single ratings."""
+    """Of a crossed table: the mean squares of items, plus those of people, less those of the rest."""
     from scipy.stats import t
 
     table = crossed()
-    row = ob.judges.estimate(table, raters="random").means.to_pylist()[0]
-    people = table[(table["kind"] == "human") & (table["system"] == "A")]
-    x = people.pivot(index="item", columns="participant", values="rating").to_numpy()
-    (n, m), x = x.shape, x - x.mean()
-    items, persons = (x.mean(axis=1) ** 2).sum() / n**2, (x.mean(axis=0) ** 2).sum() / m**2
-    variance = n / (n - 1) * items + m / (m - 1) * persons - (x**2).sum() / (n * m) ** 2
-    df = (items + persons) ** 2 / (items**2 / (n - 1) + persons**2 / (m - 1))
-    width = 2 * t.ppf(0.975, df) * np.sqrt(variance)
-    assert row["people_high"] - row["people_low"] == pytest.approx(width, rel=1e-9)
+    found = ob.judges.estimate(table, raters="random")
+    people = table[table["kind"] == "human"].pivot(index="item", columns=["system", "participant"], values="rating")
+    for row, x in (
+        (found.means.to_pylist()[0], people["A"].to_numpy()),
+        (found.differences.to_pylist()[0], (people["A"] - people["B"]).to_numpy()),
+    ):
+        variance, df = two_way(x)
+        width = 2 * t.ppf(0.975, df) * np.sqrt(variance)
+        assert row["people_high"] - row["people_low"] == pytest.approx(width, rel=1e-9)
+    expected = 2 * t.sf(abs(row["people_only"]) / np.sqrt(variance), df)
+    alone = ob.judges.estimate(table[table["item"] < 40], raters="random").differences.to_pylist()[0]
+    assert alone["p_value"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_components_of_an_incomplete_design_are_unbiased():
+    """Means of two random people of eight per text: the estimated variance is on average the true one."""
+    rng = np.random.default_rng(4)
+    n, m, per = 30, 8, 2
+    who = np.array([rng.permutation(m)[:per] for _ in range(n)])
+    cluster, person = np.repeat(np.arange(n), per), who.ravel()
+    weight = np.full(n * per, 1 / (n * per))
+    design = Crossed(weight, cluster, person)
+    means, variances = [], []
+    for _ in range(4000):
+        y = rng.normal(size=n)[cluster] + 0.7 * rng.normal(size=m)[person] + 0.5 * rng.normal(size=n * per)
+        means.append(y.mean())
+        variances.append(design.spread(weight * (y - y.mean())).unbounded)
+    assert np.mean(variances) == pytest.approx(np.var(means), rel=0.07)  # three standard errors of the variance
+
+
+def test_three_people_as_a_sample_cover():
+    """The mean of a system depends on who the three people are; its interval knows how little they tell about that."""
+    kept = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=(30, 1)) + 0.5 * rng.normal(size=(1, 3)) + 0.8 * rng.normal(size=(30, 3))
+        cluster, person = (side.ravel() for side in np.indices(y.shape))
+        found = Crossed(np.full(90, 1 / 90), cluster, person).spread((y - y.mean()).ravel() / 90)
+        kept.append(abs(y.mean()) <= t_quantile(found.df) * np.sqrt(found.variance))
+    assert np.mean(kept) >= 0.9
+
+
+def t_quantile(df):
+    from scipy.stats import t
+
+    return t.ppf(0.975, df)
+
+
+def ordinal(**how):
+    table = crossed(**how)
+    return table.assign(rating=np.clip(np.round(3 + table["rating"]), 1, 5).astype(int))
+
+
+def test_superiority_is_mann_whitneys_and_needs_no_distances():
+    from scipy.stats import mannwhitneyu
+
+    table = ordinal()
+    row = ob.judges.estimate(table).superiority.to_pylist()[0]
+    people = table[table["kind"] == "human"]
+    a, b = (people.loc[people["system"] == name, "rating"] for name in "AB")
+    assert row["people_only"] == pytest.approx(mannwhitneyu(a, b).statistic / len(a) / len(b), abs=1e-12)
+    stretched = table.assign(rating=table["rating"] ** 3)
+    again = ob.judges.estimate(stretched).superiority.to_pylist()[0]
+    for name in ("estimate", "conf_low", "conf_high", "weight", "p_value"):
+        assert again[name] == pytest.approx(row[name], rel=1e-9)
+    assert row["conf_low"] < row["estimate"] < row["conf_high"]
+    assert (row["p_value"] < 0.05) == (not row["conf_low"] <= 0.5 <= row["conf_high"])
+
+
+def test_the_error_of_superiority_is_that_of_independent_samples():
+    """One rating per text, a person and an item of its own: Brunner & Munzel's standard error, up to n / (n - 1)."""
+    rng = np.random.default_rng(8)
+    n = 60
+    a, b = rng.integers(1, 5, n), rng.integers(1, 6, n)
+    table = {
+        "item": np.tile(np.arange(2 * n), 2),
+        "system": np.tile(np.repeat(["A", "B"], n), 2),
+        "participant": [*(f"P{k}" for k in range(2 * n)), *["gpt"] * (2 * n)],
+        "rating": np.concatenate([a, b, rng.integers(1, 6, 2 * n)]),
+        "kind": ["human"] * (2 * n) + ["judge"] * (2 * n),
+    }
+    from scipy.stats import t
+
+    row = ob.judges.estimate(table, raters="fixed").superiority.to_pylist()[0]
+    beats = (a[:, None] > b) + 0.5 * (a[:, None] == b)
+    variance = beats.mean(axis=1).var() / n + beats.mean(axis=0).var() / n
+    expected = 2 * t.ppf(0.975, 2 * n - 1) * np.sqrt(variance * 2 * n / (2 * n - 1))
+    assert row["people_high"] - row["people_low"] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["good", "biased", "adversarial", "noise"])
@@ -121,8 +212,7 @@ def test_a_good_judge_is_worth_many_ratings():
 
 
 def test_shares_of_categories():
-    table = crossed()
-    table["rating"] = np.clip(np.round(3 + table["rating"]), 1, 5).astype(int)
+    table = ordinal()
     found = ob.judges.estimate(table)
     rows = [row for row in found.categories.to_pylist() if row["system"] == "A"]
     assert [row["at_least"] for row in rows] == ["2", "3", "4", "5"]
@@ -147,6 +237,12 @@ def test_what_is_wrong_is_said():
         ob.judges.estimate(table.assign(rating=np.where(table["rating"] > 0, "yes", "no")))
     with pytest.raises(InputError, match="no system has 3 texts"):
         ob.judges.estimate(table[(table["kind"] == "judge") | (table["item"] < 2)])
+
+
+def test_ratings_that_do_not_vary_have_no_p_value():
+    table = crossed(items=20, by_people=8)
+    row = ob.judges.estimate(table.assign(rating=3)).differences.to_pylist()[0]
+    assert (row["estimate"], row["conf_low"], row["p_value"]) == (0.0, None, None)
 
 
 def test_what_it_saves():

@@ -260,6 +260,29 @@ def test_more_than_two_experiments_criteria_stability_and_validity_at_once():
     assert "Stability (Pearson's r of single ratings in two runs)" in layout
 
 
+def test_criteria_are_not_mixed_and_lonely_ones_are_said():
+    seven, slider = (pd.concat([t.assign(criterion="x"), t.assign(criterion="y")]) for t in two_scales())
+    with pytest.raises(InputError, match=r"scale 'a' has 2 criteria \(x, y\), which cannot be compared as one"):
+        scales.compare(seven, slider)
+    only_x = slider[slider["criterion"] == "x"]
+    result = scales.compare(seven, only_x, criterion="criterion", conf_level=None)
+    assert result.means["criterion"].unique().to_pylist() == ["x"]
+    assert "scale 'a': y are not on all scales and are left out" in result.notes
+    with pytest.raises(InputError, match="no criterion in common"):
+        scales.compare(seven.assign(criterion="z"), only_x, criterion="criterion")
+
+
+def test_the_rest_goes_on_where_correlations_need_more_systems():
+    two = two_scales(n_systems=2)
+    result = scales.compare(*two, outside={"S0": 1.0, "S1": 2.0, "S9": 3.0}, conf_level=None)
+    assert result.reliability["kendall_w"].null_count == 0
+    assert result.sensitivity["of"].to_pylist() == [1, 1]
+    assert result.interchangeability["estimate"].null_count == result.validity["estimate"].null_count == 2
+    assert sum("needs at least 3" in note for note in result.notes) == 3  # one pair of scales, two validities
+    three = scales.compare(*two_scales(n_systems=4), outside={"S0": 1.0, "S1": 2.0, "S2": 3.0}, conf_level=None)
+    assert any("S3 are not in both" in note for note in three.notes)
+
+
 def test_a_column_of_the_old_name_is_found_with_a_warning():
     seven, slider = (t.rename(columns={"participant": "rater"}) for t in two_scales())
     with pytest.warns(DeprecationWarning, match="'rater' is now 'participant'"):

@@ -92,6 +92,7 @@ def _show(result: Any) -> None:
     if result.estimates is not None:
         tables.append(("Means", result.estimates.means))
         tables.append(("Differences", result.estimates.differences))
+        tables.append(("Probability that system_a is rated above system_b", result.estimates.superiority))
     if result.plan is not None:
         tables.append((f"Ratings by people that {result.plan.goal} needs", result.plan.needed))
     for title, table in tables:

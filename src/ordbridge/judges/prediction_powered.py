@@ -2,7 +2,7 @@
 
 Prediction-powered inference: the judge's mean over all texts, corrected by what people say about the judge on the texts
 that they rated. It is unbiased whatever the judge does, and the weight λ of the judge is tuned, so that a useless judge
-gets none. Here the variance knows that texts of one item hang together and that people rate many texts.
+gets none. The variance knows that texts of one item hang together and that people rate many texts (``crossed``).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from ordbridge.checks import choice, share
 from ordbridge.errors import InputError
+from ordbridge.judges.contrasts import contrast
 from ordbridge.judges.judged import Columns, Judged, read_judged
 from ordbridge.reliability.jackknife import raters_as
 
-__all__ = ["Contrast", "JudgeEstimates", "contrast", "estimate"]
+__all__ = ["JudgeEstimates", "estimate"]
 
 SELECTED = 3.0  # standard errors between the judge's ratings of texts that people rated and of the others
 FEWEST = 3  # texts of a system that people must have rated
@@ -29,9 +30,8 @@ _NUMBERS = [
 ]
 _COUNTS = [("n_people", pa.int64()), ("n_judge", pa.int64())]
 _MEANS = pa.schema([("system", pa.string()), *_NUMBERS, *_COUNTS])
-_DIFFERENCES = pa.schema(
-    [("system_a", pa.string()), ("system_b", pa.string()), *_NUMBERS, ("p_value", pa.float64()), *_COUNTS]
-)
+_PAIR = [("system_a", pa.string()), ("system_b", pa.string())]
+_DIFFERENCES = pa.schema([*_PAIR, *_NUMBERS, ("p_value", pa.float64()), *_COUNTS])
 _CATEGORIES = pa.schema([("system", pa.string()), ("at_least", pa.string()), *_NUMBERS, *_COUNTS])
 
 
@@ -47,6 +47,9 @@ class JudgeEstimates:
         for the same variance), and how many texts people (``n_people``) and the judge alone (``n_judge``) rated.
     differences
         The same for every two systems, with a p-value.
+    superiority
+        The same for the probability that a text of ``system_a`` is rated above one of ``system_b``, ties counted half:
+        a difference of ordinal ratings that needs no distances; the p-value is that of one half.
     categories
         The same for the share of ratings at or above each category, where there are at most ten.
     judge, raters
@@ -57,6 +60,7 @@ class JudgeEstimates:
 
     means: pa.Table
     differences: pa.Table
+    superiority: pa.Table
     categories: pa.Table
     judge: str
     raters: str
@@ -147,21 +151,16 @@ def estimate(
     systems = [name for name in read.systems if _enough(read, name, notes)]
     if not systems:
         raise InputError(f"no system has {FEWEST} texts that both people and the judge rated")
-    value = read.humans.points
-    means = [{"system": name, **contrast(read, {name: 1.0}, value, random, conf_level).row} for name in systems]
-    differences = []
+    points = dict.fromkeys(systems, read.humans.points)
+    means = [{"system": name, **contrast(read, {name: 1.0}, points, random, conf_level).row} for name in systems]
+    differences, superiority = [], []
     for one, other in combinations(systems, 2):
-        found = contrast(read, {one: 1.0, other: -1.0}, value, random, conf_level)
-        differences.append({"system_a": one, "system_b": other, **found.row, "p_value": found.p_value})
-    categories = []
-    if len(read.humans.categories) <= 10:
-        for name in systems:
-            for code in range(1, len(read.humans.categories)):
-                above = (np.arange(len(value)) >= code).astype(float)
-                found = contrast(read, {name: 1.0}, above, random, conf_level)
-                ends = {key: _share(end) for key, end in found.row.items() if key.endswith(("_low", "_high"))}
-                label = str(read.humans.categories[code])
-                categories.append({"system": name, "at_least": label, **found.row, **ends})
+        found = contrast(read, {one: 1.0, other: -1.0}, points, random, conf_level)
+        differences.append(
+            {"system_a": one, "system_b": other, **found.row, "p_value": found.p_value(found.row["estimate"])}
+        )
+        superiority.append({"system_a": one, "system_b": other, **_superior(read, one, other, random, conf_level)})
+    categories = _at_least(read, systems, random, conf_level) if len(read.humans.categories) <= 10 else []
     notes += _selection(read, systems)
     unjudged = int(((read.judge_code < 0) & (read.humans.per_item > 0)).sum())
     if unjudged:
@@ -169,6 +168,7 @@ def estimate(
     return JudgeEstimates(
         pa.Table.from_pylist(means, schema=_MEANS),
         pa.Table.from_pylist(differences, schema=_DIFFERENCES),
+        pa.Table.from_pylist(superiority, schema=_DIFFERENCES),
         pa.Table.from_pylist(categories, schema=_CATEGORIES),
         read.name,
         about,
@@ -176,205 +176,44 @@ def estimate(
     )
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """A weighted sum of systems' means: with and without the judge.
+def _at_least(read: Judged, systems: list[str], random: bool, conf_level: float) -> list[dict[str, Any]]:
+    """Return the share of ratings at or above each category but the lowest."""
+    rows = []
+    for name in systems:
+        for code in range(1, len(read.humans.categories)):
+            above = {name: (np.arange(len(read.humans.categories)) >= code).astype(float)}
+            row = contrast(read, {name: 1.0}, above, random, conf_level).row
+            rows.append({"system": name, "at_least": str(read.humans.categories[code]), **row, **_as_shares(row)})
+    return rows
 
-    ``variance`` is that of people alone; ``explained`` the share of it that the judge's ratings of the same texts
-    explain (a squared correlation).
+
+def _superior(read: Judged, one: str, other: str, random: bool, conf_level: float) -> dict[str, Any]:
+    r"""Return the probability of a higher rating: what a rating counts is the share of the others that it beats.
+
+    With p the shares of people's ratings, :math:`W = \sum_k p^a_k (P^b_{<k} + p^b_k/2)` is linear in those of each
+    system. Its derivatives are the values of a contrast, whose error is that of W (delta method), and by which the
+    judge corrects it.
     """
-
-    row: dict[str, Any]
-    p_value: float
-    variance: float
-    explained: float
-    n: int
-    clusters: int
-
-
-def contrast(read: Judged, weights: dict[str, float], value: np.ndarray, random: bool, conf_level: float) -> Contrast:
-    """Return a weighted sum of the means of systems, by people alone and with the judge.
-
-    Parameters
-    ----------
-    read
-        The ratings.
-    weights
-        Of each system.
-    value
-        What a rating in each category counts.
-    random
-        Whether people are a sample.
-    conf_level
-        Level of the intervals.
-    """
-    from scipy.stats import norm, t
-
-    parts = _Parts(read, weights, value)
-    independent = parts.independent
-    lam = parts.published_weight() if independent else parts.tuned_weight(random)
-    variances = [parts.variance(weight, random) for weight in (0.0, lam)]
-    dfs = [parts.df(weight, random) for weight in (0.0, lam)]
-    scales = [float(norm.ppf((1 + conf_level) / 2) if independent else t.ppf((1 + conf_level) / 2, df)) for df in dfs]
-    errors = [float(np.sqrt(max(variance, 0.0))) for variance in variances]
-    if not independent and scales[1] * errors[1] >= scales[0] * errors[0]:
-        lam, variances[1], scales[1], errors[1], dfs[1] = 0.0, variances[0], scales[0], errors[0], dfs[0]
-    (alone, together), estimates = variances, (parts.estimate(0.0), parts.estimate(lam))
-    row: dict[str, Any] = {
-        "estimate": estimates[1],
-        "conf_low": estimates[1] - scales[1] * errors[1],
-        "conf_high": estimates[1] + scales[1] * errors[1],
-        "people_only": estimates[0],
-        "people_low": estimates[0] - scales[0] * errors[0],
-        "people_high": estimates[0] + scales[0] * errors[0],
-        "weight": lam,
-        "gain": alone / together if together > 0 else 1.0,
-        "n_people": parts.n_people,
-        "n_judge": parts.n_judge,
+    beaten = {name: _beaten(read, name) for name in (one, other)}
+    found = contrast(read, {one: 1.0, other: -1.0}, {one: beaten[other], other: beaten[one]}, random, conf_level)
+    alone = (found.row["people_only"] + 1) / 2
+    shift = alone - found.row["people_only"]
+    moved = {
+        key: None if (end := found.row[key]) is None else end + shift
+        for key in ("estimate", "conf_low", "conf_high", "people_only", "people_low", "people_high")
     }
-    if alone <= 0:  # all ratings are equal: nothing is known about how much they vary
-        row |= dict.fromkeys(("conf_low", "conf_high", "people_low", "people_high"))
-    z = abs(estimates[1]) / errors[1] if errors[1] > 0 else np.inf
-    p = float(2 * (norm.sf(z) if independent else t.sf(z, dfs[1])))
-    return Contrast(row, p, alone, parts.explained(random), parts.n_people, parts.clusters)
+    row = found.row | moved
+    return row | _as_shares(row) | {"p_value": found.p_value(row["estimate"] - 0.5)}
 
 
-class _Parts:
-    """What each rating and each text adds to the contrast, so that its variance for any λ is a sum of squares."""
-
-    def __init__(self, read: Judged, weights: dict[str, float], value: np.ndarray) -> None:
-        humans = read.humans
-        mine = np.isin(read.system_of, list(weights))
-        weight = np.array([weights.get(name, 0.0) for name in read.system_of])
-        judged = read.judge_code >= 0
-        self.f = np.where(judged, value[read.judge_code], 0.0)
-        number = humans.per_item
-        both = mine & judged & (number > 0)
-        only_judge = mine & judged & (number == 0)
-        self._n = {name: int((both & (read.system_of == name)).sum()) for name in weights}
-        self._N = {name: int((only_judge & (read.system_of == name)).sum()) for name in weights}
-        n_of = np.array([self._n.get(name, 1) for name in read.system_of], dtype=float)
-        N_of = np.array([max(self._N.get(name, 1), 1) for name in read.system_of], dtype=float)
-        self.rows = np.flatnonzero(both[humans.row])
-        text = humans.row[self.rows]
-        self.text, self.rater = text, humans.column[self.rows]
-        self.share = weight[text] / n_of[text] / number[text]  # of each rating
-        self.y = value[humans.code[self.rows]]
-        self.others = np.flatnonzero(only_judge)
-        self.others_share = weight[self.others] / N_of[self.others]
-        self.used = all(self._N.values())  # without texts for the judge alone there is nothing to gain
-        self.system = read.system_of
-        self.cluster = read.cluster
-        self.n_people, self.n_judge = int(both.sum()), int(only_judge.sum())
-        self.clusters = len(np.unique(self.cluster[text]))
-        self.number = number
-        self.weights = weights
-
-    @property
-    def independent(self) -> bool:
-        """Whether this is one mean of texts of different items, with one rating each, by one person or by many."""
-        people = len(np.unique(self.rater))
-        alone = len(self.weights) == 1 and len(self.text) == self.n_people
-        everything = np.concatenate([self.text, self.others])
-        separate = len(np.unique(self.cluster[everything])) == len(everything)
-        return alone and separate and people in (1, len(self.text))
-
-    def estimate(self, lam: float) -> float:
-        people = (self.share * (self.y - lam * self.f[self.text])).sum()
-        return float(people + lam * (self.others_share * self.f[self.others]).sum())
-
-    def variance(self, lam: float, random: bool) -> float:
-        """Return the estimated variance: over clusters of texts, and over people if they are random."""
-        rest = self.y - lam * self.f[self.text]
-        inside = self.share * (rest - self._centres(rest, self.text, np.abs(self.share))[self.system_at(self.text)])
-        if self.independent:
-            spread = (inside**2).sum()
-            spread += self._judge_only(lam) if self.used else 0.0
-            return float(spread)
-        groups, cluster = np.unique(
-            np.concatenate([self.cluster[self.text], self.cluster[self.others]]), return_inverse=True
-        )
-        outside = np.zeros(0)
-        if self.used and len(self.others):
-            f = self.f[self.others]
-            centre = self._centres(f, self.others, np.abs(self.others_share))[self.system_at(self.others)]
-            outside = lam * self.others_share * (f - centre)
-        else:
-            cluster = cluster[: len(self.text)]
-        total = np.bincount(cluster, np.concatenate([inside, outside]), minlength=len(groups))
-        g = max(self.clusters, 2)
-        variance = g / (g - 1) * float((total**2).sum())
-        if random:
-            people, rater = np.unique(self.rater, return_inverse=True)
-            m = len(people)
-            cell = np.unique(cluster[: len(self.text)] * m + rater, return_inverse=True)[1]
-            over_people = m / max(m - 1, 1) * float((np.bincount(rater, inside) ** 2).sum())
-            both = float((np.bincount(cell, inside) ** 2).sum())
-            variance = max(variance + over_people - both, variance, over_people)
-        return variance
-
-    def _judge_only(self, lam: float) -> float:
-        f = self.f[self.others]
-        return float(lam**2 * f.var() / len(f)) if len(f) else 0.0
-
-    def system_at(self, texts: np.ndarray) -> np.ndarray:
-        return np.searchsorted(sorted(self.weights), self.system[texts].astype(str))
-
-    def _centres(self, values: np.ndarray, texts: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the mean of each system, every text counted once."""
-        at = self.system_at(texts)
-        size = len(self.weights)
-        return np.bincount(at, share * values, minlength=size) / np.maximum(
-            np.bincount(at, share, minlength=size), 1e-300
-        )
-
-    def published_weight(self) -> float:
-        """Return λ as PPI++ tunes it: covariance over (1 + n/N) times the variance, between 0 and 1."""
-        n, N = self.n_people, self.n_judge
-        if not N or n < 2:
-            return 0.0
-        f = self.f[self.text]
-        everything = np.concatenate([f, self.f[self.others]])
-        spread = everything.var(ddof=1)
-        covariance = ((self.y - self.y.mean()) * (f - f.mean())).mean()
-        return float(np.clip(covariance / ((1 + n / N) * spread), 0.0, 1.0)) if spread > 0 else 0.0
-
-    def tuned_weight(self, random: bool) -> float:
-        """Return the λ with the smallest variance, which is a parabola in λ; not below 0."""
-        if not self.used:
-            return 0.0
-        at = {lam: self.variance(lam, random) for lam in (-1.0, 0.0, 1.0)}
-        curvature = (at[1.0] + at[-1.0]) / 2 - at[0.0]
-        return float(max(0.0, (at[-1.0] - at[1.0]) / (4 * curvature))) if curvature > 0 else 0.0
-
-    def explained(self, random: bool) -> float:
-        """Return the squared correlation of people's and the judge's contributions, cluster by cluster."""
-        groups, cluster = np.unique(self.cluster[self.text], return_inverse=True)
-
-        def sums(values: np.ndarray) -> np.ndarray:
-            centre = self._centres(values, self.text, np.abs(self.share))[self.system_at(self.text)]
-            return np.bincount(cluster, self.share * (values - centre), minlength=len(groups))
-
-        y, f = sums(self.y), sums(self.f[self.text])
-        spread = (y**2).sum() * (f**2).sum()
-        product = float((y * f).sum())
-        return product**2 / float(spread) if spread > 0 and product > 0 else 0.0
-
-    def df(self, lam: float, random: bool) -> float:
-        """Return the degrees of freedom: clusters less one, or Satterthwaite's with people."""
-        g = max(self.clusters - 1, 1)
-        if not random:
-            return float(g)
-        rest = self.y - lam * self.f[self.text]
-        inside = self.share * (rest - self._centres(rest, self.text, np.abs(self.share))[self.system_at(self.text)])
-        _, cluster = np.unique(self.cluster[self.text], return_inverse=True)
-        people, rater = np.unique(self.rater, return_inverse=True)
-        over_clusters = float((np.bincount(cluster, inside) ** 2).sum())
-        over_people = float((np.bincount(rater, inside) ** 2).sum())
-        m = max(len(people) - 1, 1)
-        if over_clusters + over_people <= 0:
-            return float(g)
-        return (over_clusters + over_people) ** 2 / (over_clusters**2 / g + over_people**2 / m)
+def _beaten(read: Judged, name: str) -> np.ndarray:
+    """Return, for each category, the share of people's ratings of a system that are below it, and half of the ties."""
+    humans = read.humans
+    mine = (read.system_of == name)[humans.row] & (read.judge_code >= 0)[humans.row]
+    each = 1 / humans.per_item[humans.row[mine]]  # every text counts once
+    shares = np.bincount(humans.code[mine], each, minlength=len(humans.categories))
+    shares = shares / shares.sum()
+    return np.asarray(np.cumsum(shares) - shares / 2)
 
 
 def _enough(read: Judged, name: str, notes: list[str]) -> bool:
@@ -407,5 +246,10 @@ def _selection(read: Judged, systems: list[str]) -> list[str]:
     return found
 
 
-def _share(value: float | None) -> float | None:
-    return None if value is None else float(min(1.0, max(0.0, value)))
+def _as_shares(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the ends of intervals of a share, which are between 0 and 1."""
+    return {
+        key: None if end is None else float(min(1.0, max(0.0, end)))
+        for key, end in row.items()
+        if key.endswith(("_low", "_high"))
+    }

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ordbridge.checks import number, share, whole
 from ordbridge.errors import InputError
+from ordbridge.judges.contrasts import contrast
 from ordbridge.judges.judged import Columns, read_judged
-from ordbridge.judges.prediction_powered import contrast
 from ordbridge.reliability.jackknife import raters_as
 
 __all__ = ["JudgePlan", "plan"]
@@ -161,7 +161,7 @@ def _from_data(
     wanted: list[dict[str, float]] = [{one: 1.0, other: -1.0} for one, other in combinations(systems, 2)]
     found = []
     for weights in wanted or [{systems[0]: 1.0}]:
-        got = contrast(read, weights, read.humans.points, random, conf_level)
+        got = contrast(read, weights, dict.fromkeys(weights, read.humans.points), random, conf_level)
         n = int(np.mean([(both & (read.system_of == name)).sum() for name in weights]))
         total = int(min(((read.judge_code >= 0) & (read.system_of == name)).sum() for name in weights))
         rho = sqrt(got.explained)

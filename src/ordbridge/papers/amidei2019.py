@@ -8,7 +8,6 @@ Fleiss (for two judges that is Cohen's κ), and its numbers are cut off after tw
 from __future__ import annotations
 
 import csv
-import math
 import os
 import re
 import warnings
@@ -20,6 +19,18 @@ import pyarrow as pa
 
 from ordbridge import data, figures
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.papers.amidei_printed import (
+    COMMON_QUESTIONS,
+    SLIPS,
+    TABLE_3,
+    TABLE_5,
+    TABLE_7,
+    averages,
+    cut_off,
+    printed_tables,
+    slips,
+    table_7,
+)
 from ordbridge.papers.reproduction import (
     CORRECTED,
     HOLDS,
@@ -49,19 +60,6 @@ REFERENCE = (
     "Amidei, J., Piwek, P., & Willis, A. (2019). Agreement is overrated: a plea for correlation to assess human "
     "evaluation reliability. INLG 2019, 344-354."
 )
-COMMON_QUESTIONS = {
-    (1, 2): 80,
-    (1, 3): 67,
-    (1, 4): 81,
-    (1, 5): 7,
-    (1, 6): 106,
-    (2, 5): 158,
-    (3, 5): 125,
-    (4, 5): 142,
-    (5, 6): 129,
-}
-"""How many questions of QG-STEC each pair of the six judges rated, as the paper says."""
-
 Printed = dict[tuple[str, ...], dict[str, str]]
 """κ and γ as a reader of the paper typed them, by criterion or by criterion and two judges."""
 
@@ -71,44 +69,6 @@ claims = {
 }
 """The paper's two coefficients of Flickr-8k."""
 
-TABLE_3: dict[str, tuple[int, str, str | None, str | None]] = {
-    "percent agreement": (7, "0.69", "0.44", "0.94"),
-    "Cohen's κ": (4, "0.40", "0.10", "0.88"),
-    "Krippendorff's α": (5, "0.62", "0.37", "0.90"),
-    "Fleiss' κ": (5, "0.53", "0.29", "0.78"),
-    "Pearson's r": (2, "0.42", "0.20", "0.71"),
-    "Kendall's W": (1, "0.61", "0.47", "0.76"),
-    "weighted κ": (1, "0.07", None, None),
-    "κ, unnamed": (3, "0.57", "0.32", "0.77"),
-}
-"""What 24 of the 135 surveyed papers report: times used, mean, lowest, highest."""
-
-TABLE_5: dict[str, tuple[tuple[str, str], ...]] = {
-    "Syntactic": ((".36", ".56"), (".59", ".86"), (".21", ".37")),
-    "Comprehensibility": ((".55", ".92"), (".63", "1"), (".48", ".91")),
-    "Fluency": ((".30", ".56"), (".39", "1"), (".17", ".27")),
-    "Pertinence": ((".20", ".57"), (".22", ".47"), (".07", ".48")),
-    "average": ((".35", ".65"), (".45", ".83"), (".23", ".50")),
-}
-"""The pilot, whose ratings are not public: κ and γ of all seven judges, of three native, of four non-native ones."""
-
-TABLE_7_PAIRS = ((1, 2), (1, 3), (1, 4), (1, 6), (2, 5), (3, 5), (4, 5), (5, 6))
-TABLE_7: dict[str, tuple[str, str]] = {
-    "Ambiguity": (".06 .17 .29 .08 .45 .14 .17 .23", ".33 .33 .61 .21 .84 .51 .39 .75"),
-    "Correctness": (".31 .31 .31 -.00013 .20 .32 .28 .13", ".67 .67 .71 .39 .57 .62 .57 .39"),
-    "QuestionType": (".32 -.05 .2 .34 1 .14 .15 .52", ".91 -1 1 .89 1 .45 .80 .95"),
-    "Relevance": (".13 .16 .13 .08 .15 .28 .19 .01", ".41 .63 .67 .76 .58 .79 .63 1"),
-    "Variety": (".35 .89 .10 .08 .52 .36 .29 .35", ".81 .99 .08 .15 .82 .73 .43 .54"),
-    "average": (".23 .29 .20 .11 .46 .24 .21 .24", ".62 .32 .61 .48 .76 .62 .56 .72"),
-}
-"""κ and γ of each pair of judges of QG-STEC as printed: cut off, with as many decimals as stand there."""
-
-SLIPS = {
-    "γ, Correctness, judges 1 and 3": "it repeats the γ of judges 1 and 2; computed again it is .634",
-    "κ, QuestionType, judges 1 and 4": "it has one decimal where all others have two; computed again it is .223",
-}
-"""The two numbers of Table 7 that do not come out of the paper's own ratings."""
-
 
 @takes_old_options
 def reproduce(
@@ -117,7 +77,11 @@ def reproduce(
     *,
     printed: str | os.PathLike[str] | None = None,
 ) -> Reproduction:
-    """Compute κ and γ for every criterion and pair of judges, with the paper's numbers where they are at hand.
+    """Compute κ and γ for every criterion and pair of judges, beside the numbers that the paper prints.
+
+    Tables 3, 5 and 7 are built in, with their averages, which are computed again from the printed numbers. Whether the
+    single numbers of Table 7 come out can be said only with the ratings of the six judges, and those of Table 5 cannot
+    be had: nothing is downloaded.
 
     Parameters
     ----------
@@ -132,32 +96,29 @@ def reproduce(
         numbers stand as they are printed, or are left empty. Table 7 is built in (:data:`TABLE_7`); what a file says
         comes before it.
     """
-    if qgstec is None and flickr is None:
-        raise InputError("name a file: qgstec=… or flickr=…; nothing is downloaded")
     if printed is not None and qgstec is None:
         raise InputError("the printed tables are about QG-STEC; name its file as well: qgstec=…")
     parts: list[Part] = []
     rows: list[dict[str, str]] = []
     summary: list[str] = []
     cautions: list[str] = []
+    six = False
     if qgstec is not None:
         typed = {} if printed is None else _printed(printed)
-        _questions(_ratings(qgstec, data.read_qgstec), typed, parts, rows, summary, cautions)
+        six = _questions(_ratings(qgstec, data.read_qgstec), typed, parts, rows, summary, cautions)
     if flickr is not None:
         _captions(_ratings(flickr, data.read_flickr8k), parts, rows, summary, cautions)
+    if not six:
+        rows += slips()
+        summary.append(
+            "Table 7: without the ratings of the six judges of QG-STEC (Export-Subsets.zip, qgstec=) its 80 "
+            "coefficients stand only as they are printed. Two of them are known to be slips, and its averages follow "
+            "from them."
+        )
+    rows += averages()
+    parts += printed_tables()
     title = "Agreement and correlation, computed again"
     return Reproduction(title, REFERENCE, tuple(summary), claims_table(rows), tuple(parts), tuple(cautions))
-
-
-def cut_off(value: float, decimals: int = 2) -> str:
-    """Return a number cut off after two decimals, or after as many as the paper prints.
-
-    Examples
-    --------
-    >>> cut_off(0.98875), cut_off(-0.019), cut_off(-0.000139, 5)
-    ('0.98', '-0.01', '-0.00013')
-    """
-    return f"{math.trunc(10**decimals * value) / 10**decimals:.{decimals}f}"
 
 
 def shuffled_within_items(ratings: Ratings, seed: int = 1) -> Ratings:
@@ -250,14 +211,14 @@ def _explained(claim: Claim, name: str, ours: dict[str, Any]) -> dict[str, str]:
     if value is None:
         return claim.judged("–", CORRECTED, "not defined: there is no variation")
     decimals = len(claim.paper.partition(".")[2])
+    if claim.what in SLIPS and claim.paper == SLIPS[claim.what][0] and cut_off(value) != cut_off(float(claim.paper)):
+        return claim.judged(f"{value:.5f}", CORRECTED, f"a slip of the paper: {SLIPS[claim.what][2]}")
     if float(cut_off(value, decimals)) == float(claim.paper):
         return claim.judged(f"{value:.5f}", HOLDS, f"cut off after {decimals} decimals")
     if round(value, decimals) == float(claim.paper):
         return claim.judged(f"{value:.5f}", HOLDS, f"rounded to {decimals} decimals, not cut off")
     if other is not None and float(cut_off(other, decimals)) == float(claim.paper):
         return claim.judged(f"{value:.5f}", CORRECTED, f"printed is the coefficient of Fleiss (1971), {other:.5f}")
-    if claim.what in SLIPS:
-        return claim.judged(f"{value:.5f}", CORRECTED, f"a slip of the paper: {SLIPS[claim.what]}")
     return claim.judged(f"{value:.5f}", CORRECTED, "no way of computing it that we know gives the printed number")
 
 
@@ -268,14 +229,14 @@ def _questions(
     rows: list[dict[str, str]],
     summary: list[str],
     cautions: list[str],
-) -> None:
-    """Add what the paper does with the judges of QG-STEC."""
+) -> bool:
+    """Add what the paper does with the judges of QG-STEC; tell whether these are its six judges."""
     # A sentence has several questions, and a judge rates each of them.
     result = _analysed(table, "text_id", cautions, "QG-STEC")
     judges = sorted({row["rater"] for row in result.raters.to_pylist()})
     six = len(judges) == 6
     if six:
-        printed = _table_7(set(result.ratings)) | printed
+        printed = table_7(set(result.ratings)) | printed
     pairs = [row for row in result.pairs.to_pylist() if row["n_common"]]
     if not six:
         cautions.append(
@@ -287,7 +248,6 @@ def _questions(
     ours: dict[tuple[str, ...], dict[str, Any]] = {(r["criterion"],): r for r in by_criterion.to_pylist()}
     ours |= {(r["criterion"], r["rater_a"], r["rater_b"]): r for r in by_pair.to_pylist()}
     rows += _beside_the_paper(printed, ours)
-    rows += _averages() if six else []
     summary += _reading(result)
     beside = "those that the paper prints in its Table 7 stand beside them" if printed else "only ours are shown"
     summary.append(
@@ -302,7 +262,6 @@ def _questions(
         Part("qgstec_criteria", "QG-STEC: all judges, by criterion", by_criterion, text),
         Part("qgstec_pairs", "QG-STEC: every pair of judges with common questions", by_pair),
         Part("qgstec_judges", "QG-STEC: judges who stand apart", _flagged(result)),
-        Part("table_5", "The pilot of the paper (Table 5), whose ratings are not public", _pilot()),
         _survey(result, "QG-STEC"),
     ]
     for criterion, ratings in result.ratings.items():
@@ -315,37 +274,7 @@ def _questions(
         parts.append(
             Part(f"qgstec_{name}_categories", f"{criterion}: categories used", figures.categories_used(ratings))
         )
-
-
-def _table_7(criteria: set[str]) -> Printed:
-    """Return Table 7 of those criteria that are in the file."""
-    return {
-        (criterion, f"P{a:03d}", f"P{b:03d}"): {"kappa": kappa, "gamma": gamma}
-        for criterion, (kappas, gammas) in TABLE_7.items()
-        if criterion in criteria
-        for (a, b), kappa, gamma in zip(TABLE_7_PAIRS, kappas.split(), gammas.split(), strict=True)
-    }
-
-
-def _averages() -> list[dict[str, str]]:
-    """Compute the averages of Tables 5 and 7 again from the numbers printed above them."""
-    rows = []
-    columns: dict[str, list[str]] = {}
-    for group, who in enumerate(("all judges", "native judges", "non-native judges")):
-        for measure, symbol in enumerate("κγ"):
-            columns[f"{symbol}, {who} (Table 5)"] = [TABLE_5[name][group][measure] for name in TABLE_5]
-    for place, (a, b) in enumerate(TABLE_7_PAIRS):
-        for measure, symbol in enumerate("κγ"):
-            name = f"{symbol}, judges {a} and {b} (Table 7)"
-            columns[name] = [TABLE_7[criterion][measure].split()[place] for criterion in TABLE_7]
-    for name, (*numbers, printed) in columns.items():
-        mean, decimals = float(np.mean([float(number) for number in numbers])), len(printed.partition(".")[2])
-        low, high = mean, mean + 0.01  # the numbers were cut off, so that their mean is up to 0.01 too low
-        fits = cut_off(low, decimals) <= f"{float(printed):.{decimals}f}" <= cut_off(high, decimals)
-        reason = "from the printed numbers, which are cut off: the average lies up to 0.01 above"
-        claim = Claim(f"average {name}", printed, "Tables 5 and 7")
-        rows.append(claim.judged(f"{mean:.4f}", HOLDS if fits else CORRECTED, reason))
-    return rows
+    return six
 
 
 def _survey(result: Reliability, where: str) -> Part:
@@ -475,21 +404,6 @@ def _as_in_paper(table: pa.Table, printed: Printed) -> pa.Table:
         table = table.append_column(f"{name}_cut_off", pa.array(cut, pa.string()))
         table = table.append_column(f"{name}_paper", pa.array(paper, pa.string()))
     return table
-
-
-def _pilot() -> pa.Table:
-    names = ("all", "native", "non_native")
-    return pa.Table.from_pylist(
-        [
-            {"criterion": criterion}
-            | {
-                f"{symbol}_{name}": pair[at]
-                for name, pair in zip(names, pairs, strict=True)
-                for at, symbol in enumerate(("kappa", "gamma"))
-            }
-            for criterion, pairs in TABLE_5.items()
-        ]
-    )
 
 
 def _flagged(result: Reliability) -> pa.Table:

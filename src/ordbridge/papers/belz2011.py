@@ -178,9 +178,12 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
         ),
         Part("power_figure", "The same as a picture (simulated)", _power_figure(power)),
     ]
-    parts.insert(
-        3, Part("validity", "Validity as printed: mean Adequacy and identification accuracy", _validity(simulated))
+    also = (
+        "The paper also has Fluency with identification accuracy, .3 to .5, and Adequacy with identification speed, "
+        "−.35 to −.29; accuracy and speed are not simulated.",
     )
+    caption = "Validity as printed: mean Adequacy and identification accuracy"
+    parts.insert(3, Part("validity", caption, _validity(simulated), also))
     summary = (*_summary(power, more), *_outside(measures))
     title = "Discrete and continuous rating scales, simulated from one latent quality"
     warning = (

@@ -242,8 +242,8 @@ def _refuse_forgotten_criterion(data: Any, ratings: Ratings) -> None:
         again = int(np.argmax(np.bincount(cell)[cell] > 1))
         raise InputError(
             f"rater {ratings.raters[ratings.column[again]]!r} has several ratings of {ratings.text} "
-            f"{ratings.items[ratings.row[again]]!r}, and there is a column 'criterion': name the criterion column "
-            "(criterion=, --criterion), or keep the rows of one criterion"
+            f"{ratings.items[ratings.row[again]]!r}, and there is a column 'criterion': give "
+            "criterion='criterion', or keep the rows of one criterion"
         )
 
 

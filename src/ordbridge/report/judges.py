@@ -42,6 +42,7 @@ def build(result: JudgeAnalysis) -> Page:
         page.heading("Means from people and judge together").sentence(means.sentence)
         _titled(page, means.means, "Means")
         _titled(page, means.differences, "Differences")
+        _titled(page, means.superiority, "Probability that a text of system_a is rated above one of system_b")
         _titled(page, means.categories, "Shares of ratings at or above each category")
     if (needed := result.plan) is not None:
         page.heading("What the judge saves").sentence(needed.sentence).table(needed.needed)

@@ -387,7 +387,11 @@ def _methods_judge(result: JudgeAnalysis) -> str:
     if result.estimates is not None:
         said.append(
             "Means were estimated by prediction-powered inference with a tuned weight (Angelopoulos et al. 2023), with "
-            f"variances over items{' and people' if result.estimates.raters == 'random' else ''}."
+            + (
+                "variances over items and people from components of variance, and Satterthwaite's degrees of freedom."
+                if result.estimates.raters == "random"
+                else "variances over items."
+            )
         )
     return " ".join([*said, f"All with ordbridge {__version__}.", *result.sentences[:-1]])
 
