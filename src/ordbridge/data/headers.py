@@ -11,7 +11,7 @@ __all__ = ["decompose", "from_pattern"]
 
 PATTERN = re.compile(r"\{(\w+)\}")
 _BRACKET = re.compile(r"(.*?)\s*\[([^\]]*)\]\s*", re.DOTALL)
-_PARENTHESES = re.compile(r"(.*?\S)\s*\(([^)]*)\)\s*", re.DOTALL)
+_PARENTHESES = re.compile(r"(.*?\S)\s*\(([^)]*)\)\s*(.*)", re.DOTALL)
 _NUMBERED = re.compile(r"(.*?[^\W\d_])[ _\-.]*(\d+)", re.DOTALL)
 _LETTERED = re.compile(r"(.*?[a-z])([A-Z])")
 _CODED = re.compile(r"([A-Za-z]+\d+)([A-Za-z]+\d+|[A-Z])")  # T3S2, item4B

@@ -256,6 +256,8 @@ class _Finder:
         alone = len(labels) == len(self.sheet)
         if role == "criterion":
             return rank < 2 or (stands_for == "criterion" and len(labels) <= MANY)
+        if role == "system" and len(labels) == 1 and rank > 0 and len(ratings) > 1:
+            return False  # the columns differ in the system
         if role == "system":
             return rank < 2 or 2 <= len(labels) <= 20
         if role == "item" and rank == 2 and stands_for == "criterion":
@@ -327,8 +329,8 @@ class _Finder:
             return {}
         few = min((0, 1), key=lambda place: len(set(factors[place])))
         role = label_role(list(dict.fromkeys(factors[few])))
-        letters = all(re.fullmatch(r"[A-Z]", label) for label in factors[few])
-        if (role != "system" and not letters) or len(set(factors[few])) >= len(set(factors[1 - few])):
+        words = not any(label.isdigit() for label in factors[few])
+        if role not in ("system", None if words else "system") or len(set(factors[few])) >= len(set(factors[1 - few])):
             return {}
         part = {label: (factors[few][n], factors[1 - few][n]) for n, label in enumerate(labels)}
         made = dict(self.sheet.columns)
