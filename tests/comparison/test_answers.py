@@ -84,11 +84,11 @@ def test_the_sentence_names_systems_direction_and_size(study):
 @pytest.mark.parametrize(
     ("change", "model", "formula"),
     [
-        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (1 | item)"),
-        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (1 | participant)"),
+        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (system | item)"),
+        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (system | participant)"),
         (lambda d: d[["system", "rating"]], "clm", "rating ~ system"),
         (lambda d: d[d.participant == "p3"], "clmm", "rating ~ system + (1 | item)"),
-        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (1 | item)"),
+        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (system | item)"),
         (lambda d: d[d.item == "i1"], "clmm", "rating ~ system + (1 | participant)"),
         (lambda d: d.assign(rating=(d.rating > 3).astype(int)), "clmm", None),
         (lambda d: d.assign(rating=np.where(d.rating > 3, "yes", "no")), "clmm", None),
@@ -99,7 +99,7 @@ def test_the_sentence_names_systems_direction_and_size(study):
         (lambda d: d.assign(rating=d.rating.where(np.arange(len(d)) % 9 > 0)), "clmm", None),
         (lambda d: d.assign(rating=d.rating / 2), "clmm", None),
         (lambda d: d.assign(item=d.item + d.system), "clmm", None),
-        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (1 | item)"),
+        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (system | item)"),
         (lambda d: d.assign(system=d.system.map({"A": "A | é", "B": "`B`; x", "C": "C_{x}&<b>%"})), "clmm", None),
         (lambda d: d.assign(rating=d.rating.where(d.system != "C", 5)), "lmer", None),  # separated
     ],
@@ -158,7 +158,7 @@ def test_with_few_raters_the_bootstrap_is_used_and_said(study):
     assert found.pairs["p_value"].to_pylist() == pytest.approx([tested["p_value"]], rel=1e-9)
     consistent(found)
     many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5))
-    assert many.models["test"].to_pylist() == ["wald"]
+    assert many.models["test"].to_pylist() == ["t"]
 
 
 def test_between_participants_counts_how_many_each_system_has(study):
@@ -205,7 +205,7 @@ def test_model_formula_and_test_can_be_chosen(study):
     for options, words in (
         ({"formula": "rating ~ item"}, "does not name the column 'system'"),
         ({"reference": "Z"}, "reference='Z' is not a system; the systems are 'A', 'B', 'C'"),
-        ({"model": "clmm", "test": "t"}, "test='t' is for lm and lmer"),
+        ({"model": "clm", "test": "t"}, "test='t' is for lm, lmer and clmm"),
         ({"adjust": "dunnett"}, "adjust='dunnett' needs reference="),
         ({"adjust": "tuckey"}, "adjust='tuckey' is not known"),
         ({"draws": 3}, "draws=3 must be a whole number from 19 on"),

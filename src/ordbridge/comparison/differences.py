@@ -57,6 +57,7 @@ def differences(
     found: Effects,
     pairs: Sequence[tuple[int, int]],
     method: str,
+    student: np.ndarray,
     *,
     pooled: bool,
     draws: int,
@@ -67,6 +68,7 @@ def differences(
 ) -> Differences:
     """Compare pairs of systems, given by their places among the levels of the factor.
 
+    ``student`` has the degrees of freedom of each pair for the method ``"t"``.
     The draws of a bootstrap are for each pair, or, where Bartlett's correction is the same for all of them
     (``pooled``), for all pairs together.
 
@@ -86,7 +88,7 @@ def differences(
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     correlation = _correlation(covariance)
     if method in ("wald", "t"):
-        df = _df(found, pairs) if method == "t" else np.full(len(pairs), np.inf)
+        df = student if method == "t" else np.full(len(pairs), np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
         return Differences(tuple(pairs), estimate, error, error, p_value, df, correlation)
@@ -143,14 +145,6 @@ def _hypothesis(fit: Fit, weights: np.ndarray) -> Hypothesis:
     e = fit.estimates
     names = [term for term, effect in zip(e.terms, e.effects, strict=True) if effect == "fixed"]
     return hypothesis(fit, {name: float(w) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-12})
-
-
-def _df(found: Effects, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return the degrees of freedom of the pairs, which may stand the other way round than in the table of effects."""
-    k = len(found.cells)
-    place = {frozenset(pair): k + row for row, pair in enumerate(found.pairs)}
-    df = np.array([found.df[place[frozenset(pair)]] for pair in pairs])
-    return np.where(np.isnan(df), np.inf, df)
 
 
 def _correlation(covariance: np.ndarray) -> np.ndarray:

@@ -8,7 +8,17 @@ import tomllib
 import unicodedata
 from pathlib import Path
 
-__all__ = ["criteria_in", "criterion_name", "is_aside", "is_criterion", "is_summary", "label_role", "plain", "rank_of", "says_rating"]
+__all__ = [
+    "criteria_in",
+    "criterion_name",
+    "is_aside",
+    "is_criterion",
+    "is_summary",
+    "label_role",
+    "plain",
+    "rank_of",
+    "says_rating",
+]
 
 
 def plain(text: str) -> str:

@@ -229,9 +229,9 @@ def _unpacked(value: Any) -> Any:
     if len(value) == 1 and isinstance(only := next(iter(value.values())), list):
         return only
     inner = [cells.keys() if isinstance(cells, Mapping) else {""} for cells in value.values()]
-    if inner[0] and all(keys == inner[0] for keys in inner) and all(key.isdigit() for key in inner[0]):
-        if not all(str(key).isdigit() for key in value):
-            return [{name: cells[row] for name, cells in value.items()} for row in inner[0]]
+    numbered = inner[0] and all(key.isdigit() for key in inner[0]) and not all(str(key).isdigit() for key in value)
+    if numbered and all(keys == inner[0] for keys in inner):
+        return [{name: cells[row] for name, cells in value.items()} for row in inner[0]]
     return value
 
 
