@@ -152,6 +152,9 @@ def test_with_few_raters_the_bootstrap_is_used_and_said(study):
     assert found.models["test"].to_pylist() == ["bootstrap"]
     assert "system | participant" in found.models["formula"].to_pylist()[0]
     assert any("bootstrap (99 draws, native fits), because with 4 participants" in note for note in found.notes)
+    assert "few-raters" not in found.checks["problem"].to_pylist()  # that warning asks for the bootstrap
+    printed = compared(data, test="wald")
+    assert "few-raters" in printed.checks["problem"].to_pylist()
     # the same as the test of the fit
     fit = found.fits[None]
     tested = fit.test("system", method="bartlett", draws=99).to_pylist()[0]
@@ -301,12 +304,23 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     drawn = {}
     for row in found.pairs.to_pylist():
         weights = {f"system{name}": sign for name, sign in ((row["a"], 1.0), (row["b"], -1.0)) if name != "A"}
-        drawn[row["a"], row["b"]] = bootstrap.drawn_ratios(fit, hypothesis(fit, weights), 8)
-    factor = np.nanmean(np.concatenate([ratios for _, ratios, _ in drawn.values()]))
+        drawn[row["a"], row["b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), 8)
+    factor = np.nanmean([ratio for _, ratios, _ in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
         from scipy import stats
 
         assert row["p_value"] == pytest.approx(stats.chi2.sf(drawn[row["a"], row["b"]][0] / factor, 1), rel=1e-3)
+
+
+def test_draws_end_early_where_the_rest_cannot_change_a_decision(study):
+    from ordbridge.comparison.differences import FIRST, _is_clear
+
+    clear = ob.compare(study(quality=(0.0, 3.0), raters=4, items=12), engine="fast")
+    assert clear.models["test"].to_pylist() == ["bootstrap"] and clear.models["draws"].to_pylist() == [FIRST]
+    assert compared(study(quality=(0.0, 3.0), raters=4, items=12), draws=60).models["draws"].to_pylist() == [60]
+    for statistic, wanted in ((3.84, False), (0.5, True), (2.5, False), (30.0, True), (11.0, False)):
+        answer = {"statistic": statistic, "draws": FIRST, "failed": 0}
+        assert _is_clear(answer, (0.05 / 6, 0.05)) is wanted, statistic
 
 
 def test_large_studies_have_fewer_draws():

@@ -136,6 +136,8 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
     options: dict[str, Any] = {name: getattr(asked, name) for name in ("seed", "jobs", "store", "progress")}
     df = _degrees(ready, scale, fit, found, pairs)
     k = len(found.cells)
+    alpha = 1.0 - asked.conf_level
+    options["levels"] = None if asked.draws else (alpha / (asked.criteria * len(pairs)), alpha)
     compared = differences(fit, found, pairs, test, df[k:], pooled=structure.balanced, draws=draws, **options)
     above, above_error = _superiority(fit, found, compared)
     low, high, error = _mean_intervals(scale, found, df[:k], asked.conf_level)
@@ -153,7 +155,7 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
         superiority=above,
         superiority_error=above_error,
         test=test,
-        draws=draws if test == "bootstrap" else None,
+        draws=compared.draws,
         few=_few(fit, structure),
         notes=tuple(dict.fromkeys((*structure.notes, *notes, *compared.notes))),
     )

@@ -48,6 +48,7 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
+FEW = ("few-raters", "few-items")
 
 
 def compare(
@@ -300,12 +301,20 @@ def _result(
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family}
     return Comparison(
         **tables(rows),
-        checks=analysis_rows(checks, failures),
+        checks=analysis_rows(_still_true(checks, answers), failures),
         recognised=_columns(ratings.recognised),
         notes=(*ratings.said, *notes),
         asked=settings,
         fits={answer.criterion: answer.fit for answer in answers},
     )
+
+
+def _still_true(checks: pa.Table, answers: Sequence[Analysis]) -> pa.Table:
+    """Leave out the warning that the usual tests do not hold where another test was used."""
+    if not answers or any(answer.test in ("wald", "lrt") for answer in answers):
+        return checks
+    few = pc.and_(pc.is_in(checks["problem"], pa.array(FEW)), pc.match_substring(checks["remedy"], "bootstrap"))
+    return checks.filter(pc.invert(few))
 
 
 def _unanswered(ratings: RatingTable, checks: pa.Table, reasons: Sequence[str], asked: dict[str, Any]) -> Comparison:
