@@ -2,8 +2,8 @@
 
     python benchmarks/compare_engines.py
 
-Each file is one command, ``ordbridge compare FILE --json``, with R (the default) and with ``--engine fast``. Printed are
-the largest differences of expected ratings and rating differences (in points, with the ends of their intervals), of
+Each file is one command, ``ordbridge compare FILE --json``, with R (the default) and with ``--engine fast``. Printed
+are the largest differences of expected ratings and rating differences (in points, with the ends of their intervals), of
 corrected p-values, and whether both say the same about every pair; then the seconds of processor time.
 """
 

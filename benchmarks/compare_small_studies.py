@@ -6,7 +6,8 @@
 Everyone rates every item under every system, with the truths of Howcroft & Rieser (2021) and slopes centred on the
 systems; no system is better. Counted are studies in which any pair is called different (which may happen in 5 %), and
 expected ratings and differences that lie in their 95 % intervals. With fewer than ten raters the test is the bootstrap,
-with fewer than thirty raters or items Student's t, with more Wald's z. STORE is a CSV file to which rows are added; what it has is not computed again.
+with fewer than thirty raters or items Student's t, with more Wald's z. STORE is a CSV file to which rows are added;
+what it has is not computed again.
 """
 
 from __future__ import annotations

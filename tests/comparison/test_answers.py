@@ -315,9 +315,10 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
 def test_draws_end_early_where_the_rest_cannot_change_a_decision(study):
     from ordbridge.comparison.differences import FIRST, _is_clear
 
-    clear = ob.compare(study(quality=(0.0, 3.0), raters=4, items=12), engine="fast")
+    equal = study(quality=(0.0, 0.0), raters=4, items=12)
+    clear = ob.compare(equal, engine="fast")
     assert clear.models["test"].to_pylist() == ["bootstrap"] and clear.models["draws"].to_pylist() == [FIRST]
-    assert compared(study(quality=(0.0, 3.0), raters=4, items=12), draws=60).models["draws"].to_pylist() == [60]
+    assert compared(equal, draws=60).models["draws"].to_pylist() == [60]
     for statistic, wanted in ((3.84, False), (0.5, True), (2.5, False), (30.0, True), (11.0, False)):
         answer = {"statistic": statistic, "draws": FIRST, "failed": 0}
         assert _is_clear(answer, (0.05 / 6, 0.05)) is wanted, statistic

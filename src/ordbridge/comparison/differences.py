@@ -77,8 +77,8 @@ def differences(
 
     ``student`` has the degrees of freedom of each pair for the method ``"t"``.
     The draws of a bootstrap are for each pair, or, where Bartlett's correction is the same for all of them
-    (``pooled``), for all pairs together. With ``levels``, the lowest and the highest at which a pair may be tested after
-    a correction, draws end after :data:`FIRST` where the others cannot change what is decided.
+    (``pooled``), for all pairs together. With ``levels``, the lowest and the highest at which a pair may be tested
+    after a correction, draws end after :data:`FIRST` where the others cannot change what is decided.
 
     References
     ----------
