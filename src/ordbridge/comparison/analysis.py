@@ -30,6 +30,7 @@ __all__ = ["Analysis", "Request", "analyse"]
 PER_PARAMETER = 2  # ratings, at least
 DRAWS, FEWEST_DRAWS = 199, 49
 WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws
+SHORT = "R's search stopped at"
 LAPLACE = "the Laplace approximation does not hold"
 
 
@@ -255,10 +256,14 @@ def _try(
                 raise
             problem = f"could not be fitted ({refusal})"
             continue
+        short = [c.text for c in fit.estimates.conditions if c.text.startswith(SHORT)]
+        if short and asked.engine == "r":
+            fit = getattr(api, model)(formula, data, **options | {"engine": "fast"})
         if fit.n_obs < PER_PARAMETER * fit.estimates.edf:
             return None, f"has {fit.estimates.edf} parameters for {fit.n_obs} ratings, which are too few", []
         if fit.converged or separated:
             said = ["R's optimiser was started at the optimum of the native engine"] if start else []
+            said += [f"{short[0].partition(': ')[0]}: so the native fit was used"] if short else []
             return fit, "", said
         words = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
         problem = f"did not converge ({words})" if words else "did not converge"
