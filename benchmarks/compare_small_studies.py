@@ -6,7 +6,8 @@
 Everyone rates every item under every system, with the truths of Howcroft & Rieser (2021) and slopes centred on the
 systems; no system is better. Counted are studies in which any pair is called different (which may happen in 5 %), and
 expected ratings and differences that lie in their 95 % intervals. With fewer than ten raters the test is the bootstrap,
-with more it is Wald's. STORE is a CSV file to which rows are added; what it has is not computed again.
+with fewer than thirty raters or items Student's t, with more Wald's z. STORE is a CSV file to which rows are added;
+what it has is not computed again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Cell(NamedTuple):
 
 
 CELLS = tuple(Cell(raters, 20, variance, 2) for raters in (3, 5, 10, 20) for variance in ("low", "high"))
-CELLS += (Cell(5, 20, "high", 3), Cell(12, 20, "high", 3))
+CELLS += (Cell(5, 20, "high", 3), Cell(12, 20, "high", 3), Cell(12, 20, "high", 4))
+CELLS += (Cell(10, 100, "high", 2), Cell(30, 50, "high", 2))  # few raters decide; and the fewest for Wald's z
 THRESHOLDS = (-0.93, -0.31, 0.31, 0.93)  # the same in every study, so that the expected rating is known
 COLUMNS = (*Cell._fields, "dataset", "draws", "test", "different", "means_covered", "pairs_covered", "slopes")
 

@@ -84,11 +84,11 @@ def test_the_sentence_names_systems_direction_and_size(study):
 @pytest.mark.parametrize(
     ("change", "model", "formula"),
     [
-        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (1 | item)"),
-        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (1 | participant)"),
+        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (system | item)"),
+        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (system | participant)"),
         (lambda d: d[["system", "rating"]], "clm", "rating ~ system"),
         (lambda d: d[d.participant == "p3"], "clmm", "rating ~ system + (1 | item)"),
-        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (1 | item)"),
+        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (system | item)"),
         (lambda d: d[d.item == "i1"], "clmm", "rating ~ system + (1 | participant)"),
         (lambda d: d.assign(rating=(d.rating > 3).astype(int)), "clmm", None),
         (lambda d: d.assign(rating=np.where(d.rating > 3, "yes", "no")), "clmm", None),
@@ -99,7 +99,7 @@ def test_the_sentence_names_systems_direction_and_size(study):
         (lambda d: d.assign(rating=d.rating.where(np.arange(len(d)) % 9 > 0)), "clmm", None),
         (lambda d: d.assign(rating=d.rating / 2), "clmm", None),
         (lambda d: d.assign(item=d.item + d.system), "clmm", None),
-        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (1 | item)"),
+        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (system | item)"),
         (lambda d: d.assign(system=d.system.map({"A": "A | é", "B": "`B`; x", "C": "C_{x}&<b>%"})), "clmm", None),
         (lambda d: d.assign(rating=d.rating.where(d.system != "C", 5)), "lmer", None),  # separated
     ],
@@ -152,13 +152,16 @@ def test_with_few_raters_the_bootstrap_is_used_and_said(study):
     assert found.models["test"].to_pylist() == ["bootstrap"]
     assert "system | participant" in found.models["formula"].to_pylist()[0]
     assert any("bootstrap (99 draws, native fits), because with 4 participants" in note for note in found.notes)
+    assert "few-raters" not in found.checks["problem"].to_pylist()  # that warning asks for the bootstrap
+    printed = compared(data, test="wald")
+    assert "few-raters" in printed.checks["problem"].to_pylist()
     # the same as the test of the fit
     fit = found.fits[None]
     tested = fit.test("system", method="bartlett", draws=99).to_pylist()[0]
     assert found.pairs["p_value"].to_pylist() == pytest.approx([tested["p_value"]], rel=1e-9)
     consistent(found)
     many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5))
-    assert many.models["test"].to_pylist() == ["wald"]
+    assert many.models["test"].to_pylist() == ["t"]
 
 
 def test_between_participants_counts_how_many_each_system_has(study):
@@ -205,7 +208,7 @@ def test_model_formula_and_test_can_be_chosen(study):
     for options, words in (
         ({"formula": "rating ~ item"}, "does not name the column 'system'"),
         ({"reference": "Z"}, "reference='Z' is not a system; the systems are 'A', 'B', 'C'"),
-        ({"model": "clmm", "test": "t"}, "test='t' is for lm and lmer"),
+        ({"model": "clm", "test": "t"}, "test='t' is for lm, lmer and clmm"),
         ({"adjust": "dunnett"}, "adjust='dunnett' needs reference="),
         ({"adjust": "tuckey"}, "adjust='tuckey' is not known"),
         ({"draws": 3}, "draws=3 must be a whole number from 19 on"),
@@ -301,12 +304,24 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     drawn = {}
     for row in found.pairs.to_pylist():
         weights = {f"system{name}": sign for name, sign in ((row["a"], 1.0), (row["b"], -1.0)) if name != "A"}
-        drawn[row["a"], row["b"]] = bootstrap.drawn_ratios(fit, hypothesis(fit, weights), 8)
-    factor = np.nanmean(np.concatenate([ratios for _, ratios, _ in drawn.values()]))
+        drawn[row["a"], row["b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), 8)
+    factor = np.nanmean([ratio for _, ratios, _ in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
         from scipy import stats
 
         assert row["p_value"] == pytest.approx(stats.chi2.sf(drawn[row["a"], row["b"]][0] / factor, 1), rel=1e-3)
+
+
+def test_draws_end_early_where_the_rest_cannot_change_a_decision(study):
+    from ordbridge.comparison.differences import FIRST, _is_clear
+
+    equal = study(quality=(0.0, 0.0), raters=4, items=12)
+    clear = ob.compare(equal, engine="fast")
+    assert clear.models["test"].to_pylist() == ["bootstrap"] and clear.models["draws"].to_pylist() == [FIRST]
+    assert compared(equal, draws=60).models["draws"].to_pylist() == [60]
+    for statistic, wanted in ((3.84, False), (0.5, True), (2.5, False), (30.0, True), (11.0, False)):
+        answer = {"statistic": statistic, "draws": FIRST, "failed": 0}
+        assert _is_clear(answer, (0.05 / 6, 0.05)) is wanted, statistic
 
 
 def test_large_studies_have_fewer_draws():

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import raw_files
 
+import ordbridge as ob
 from ordbridge.cli import main
+from ordbridge.models import api
+from ordbridge.models.problem import Condition
 
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 COMMANDS = re.findall(r"^    (ordbridge compare .*)$", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE)
@@ -49,3 +54,19 @@ def test_one_command_from_a_raw_file_to_the_table(
     assert all(row["adjusted"] < 0.05 for row in found["pairs"])
     assert set(found["recognised"]) >= {"participant", "item", "system", "rating"}
     assert not any(row["severity"] == "error" for row in found["checks"])
+
+
+def test_where_r_stops_short_the_native_fit_is_used_and_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """lme4's search ends below the optimum of this singular fit in some runs, with p-values off by a factor of 500."""
+    path, _ = raw_files.write_all(folder)["semicolons"]
+    native = api.lmer
+    said = Condition("inference", "warning", "R's search stopped at a log likelihood of -9: these are not the maximum")
+
+    def stopping(*arguments: Any, engine: str, **options: Any) -> ob.Fit:
+        fit = native(*arguments, engine="fast", **options)
+        return replace(fit, estimates=replace(fit.estimates, conditions=(said,))) if engine == "r" else fit
+
+    monkeypatch.setattr(api, "lmer", stopping)
+    found = ob.compare(path, engine="r")
+    assert "R's search stopped at a log likelihood of -9: so the native fit was used" in found.notes
+    assert said not in found.fits[None].estimates.conditions

@@ -176,8 +176,8 @@ def test_a_read_table_is_returned_as_it_is(tmp_path: Path) -> None:
 
 ASKED = {
     "columns whose names say nothing": (
-        [["participant", "item", "foo", "bar"], ["a", "x", 1, 2], ["b", "x", 3, 4]],
-        r"the columns foo, bar .* give columns='system' if each is a system, columns='criterion' if each",
+        [["participant", "foo", "bar"], ["a", 1, 2], ["b", 3, 4]],
+        r"the columns foo, bar .* give columns='item' if each is an item, columns='system' if each is a system",
     ),
     "columns that may be raters or systems": (
         [["item", "A", "B"], ["x", 1, 2], ["y", 3, 4]],

@@ -15,23 +15,22 @@ import pyarrow.compute as pc
 from ordbridge.comparison.differences import Differences, differences
 from ordbridge.comparison.scale import Scale, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
+from ordbridge.comparison.student import degrees_of_freedom, needs_student
 from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError
 from ordbridge.fast.flags import separated_levels
 from ordbridge.formula import parse
 from ordbridge.models import api
-from ordbridge.models.engines import engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import Effects, effects
 from ordbridge.models.kinds import KINDS
-from ordbridge.models.prepare import prepare
 from ordbridge.progress import Progress
 
 __all__ = ["Analysis", "Request", "analyse"]
 
-MANY = 30  # levels of a group beyond which the quantiles of Student's t are those of the normal distribution
 PER_PARAMETER = 2  # ratings, at least
 DRAWS, FEWEST_DRAWS = 199, 49
 WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws
+SHORT = "R's search stopped at"
 LAPLACE = "the Laplace approximation does not hold"
 
 
@@ -136,9 +135,13 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
     families = asked.criteria * (1 if structure.balanced else len(pairs))
     draws = asked.draws or _draws(fit.n_obs * families)
     options: dict[str, Any] = {name: getattr(asked, name) for name in ("seed", "jobs", "store", "progress")}
-    compared = differences(fit, found, pairs, test, pooled=structure.balanced, draws=draws, **options)
+    df = _degrees(ready, scale, fit, found, pairs)
+    k = len(found.cells)
+    alpha = 1.0 - asked.conf_level
+    options["levels"] = None if asked.draws else (alpha / (asked.criteria * len(pairs)), alpha)
+    compared = differences(fit, found, pairs, test, df[k:], pooled=structure.balanced, draws=draws, **options)
     above, above_error = _superiority(fit, found, compared)
-    low, high, error = _mean_intervals(ready, scale, fit, found, asked.conf_level)
+    low, high, error = _mean_intervals(scale, found, df[:k], asked.conf_level)
     return Analysis(
         criterion=criterion,
         ratings=ready,
@@ -153,7 +156,7 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
         superiority=above,
         superiority_error=above_error,
         test=test,
-        draws=draws if test == "bootstrap" else None,
+        draws=compared.draws,
         few=_few(fit, structure),
         notes=tuple(dict.fromkeys((*structure.notes, *notes, *compared.notes))),
     )
@@ -253,10 +256,14 @@ def _try(
                 raise
             problem = f"could not be fitted ({refusal})"
             continue
+        short = [c.text for c in fit.estimates.conditions if c.text.startswith(SHORT)]
+        if short and asked.engine == "r":
+            fit = getattr(api, model)(formula, data, **options | {"engine": "fast"})
         if fit.n_obs < PER_PARAMETER * fit.estimates.edf:
             return None, f"has {fit.estimates.edf} parameters for {fit.n_obs} ratings, which are too few", []
         if fit.converged or separated:
             said = ["R's optimiser was started at the optimum of the native engine"] if start else []
+            said += [f"{short[0].partition(': ')[0]}: so the native fit was used"] if short else []
             return fit, "", said
         words = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
         problem = f"did not converge ({words})" if words else "did not converge"
@@ -278,15 +285,17 @@ def _separated(ready: pa.Table, scale: Scale) -> list[str]:
 
 def _test(fit: Fit, structure: ChosenModel, separated: Sequence[str], wanted: str) -> str:
     """Choose the test that holds for this model and design (docs/inference.md)."""
-    if wanted == "t" and fit.problem.ordinal:
-        raise InputError(f"test='t' is for lm and lmer; for {fit.problem.model} use 'bootstrap', 'lrt' or 'wald'")
+    if wanted == "t" and fit.problem.model == "clm":
+        raise InputError("test='t' is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
     if wanted != "auto":
         return wanted
     if not fit.problem.ordinal:
         return "t"
     if structure.few or any("method='bootstrap'" in condition.text for condition in fit.estimates.conditions):
         return "bootstrap"
-    return "lrt" if separated else "wald"
+    if separated:
+        return "lrt"
+    return "t" if needs_student(fit) else "wald"
 
 
 def _draws(work: int) -> int:
@@ -348,38 +357,31 @@ def _superiority(fit: Fit, found: Effects, compared: Differences) -> tuple[np.nd
     return value, its_error
 
 
-def _mean_intervals(
-    ready: pa.Table, scale: Scale, fit: Fit, found: Effects, conf_level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the intervals of expected ratings, and their standard errors.
+def _degrees(ready: pa.Table, scale: Scale, fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return the degrees of freedom of expected ratings, then of the pairs; infinite for z."""
+    k = len(found.cells)
+    if fit.problem.model == "clmm":
+        between = np.array([found.combinations[i] - found.combinations[j] for i, j in pairs])
+        L = np.vstack([found.combinations, between])
+        L = np.column_stack([np.repeat([1.0, 0.0], [k, len(pairs)]), L])
+        return degrees_of_freedom(fit, _as_numbers(ready, scale), L) if needs_student(fit) else np.full(len(L), np.inf)
+    place = {frozenset(pair): k + row for row, pair in enumerate(found.pairs)}
+    rows = [*range(k), *(place[frozenset(pair)] for pair in pairs)]
+    return np.where(np.isnan(found.df[rows]), np.inf, found.df[rows])
 
-    Those of a clmm with few participants or items have Student's t with the degrees of freedom of the linear mixed
-    model with the same terms.
-    """
+
+def _mean_intervals(
+    scale: Scale, found: Effects, df: np.ndarray, conf_level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the intervals of expected ratings, and their standard errors."""
     from scipy import stats
 
     k = len(found.cells)
     error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))
     error = np.where(error > 0, error, np.nan)
-    df = np.where(np.isnan(found.df[:k]), np.inf, found.df[:k])
-    groups = [len(term.levels) for term in fit.estimates.random]
-    if fit.problem.model == "clmm" and min(groups) < MANY:
-        df = _linear_df(ready, scale, fit, found)
     width = stats.t.ppf(0.5 + conf_level / 2, df) * error
     mean = found.estimate[:k]
     low, high = scale.scores[0], scale.scores[-1]
     if scale.ordinal:  # no interval leaves the scale
         return np.maximum(mean - width, low), np.minimum(mean + width, high), error
     return mean - width, mean + width, error
-
-
-def _linear_df(ready: pa.Table, scale: Scale, fit: Fit, found: Effects) -> np.ndarray:
-    unlimited = np.full(len(found.cells), np.inf)
-    formula = str(fit.problem.formula)
-    try:
-        problem = prepare("lmer", formula, _as_numbers(ready, scale), REML=True, ddf="Satterthwaite")
-        L = np.column_stack([np.ones(len(found.cells)), found.combinations])
-        df: np.ndarray = engine_module("fast").degrees_of_freedom(engine_module("fast").fit(problem), L)
-    except (InputError, FitError, np.linalg.LinAlgError, ValueError):
-        return unlimited
-    return np.where(np.isfinite(df) & (df > 0), np.maximum(df, 1.0), unlimited)

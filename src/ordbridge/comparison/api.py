@@ -48,6 +48,7 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
+FEW = ("few-raters", "few-items")
 
 
 def compare(
@@ -111,8 +112,9 @@ def compare(
     engine
         ``"r"``: R fits, started at the native optimum. ``"fast"``: the native engine alone.
     test
-        ``"auto"``: t tests for linear models, Wald's z for ordinal ones, and with fewer than ten participants or items
-        that differ in how they rate systems, where Wald's test does not hold, a bootstrap: the likelihood ratio with
+        ``"auto"``: t tests for linear models, Wald's z for ordinal ones. Where that does not hold: with fewer than
+        thirty participants or items Student's t, with the degrees of freedom of the linear mixed model with the same
+        terms; with fewer than ten that differ in how they rate systems a bootstrap, the likelihood ratio with
         Bartlett's correction. Or ``"wald"``, ``"t"``, ``"lrt"``, ``"bootstrap"``.
     conf_level
         Level of the intervals; 1 − conf_level is the level of the tests.
@@ -299,12 +301,20 @@ def _result(
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family}
     return Comparison(
         **tables(rows),
-        checks=analysis_rows(checks, failures),
+        checks=analysis_rows(_still_true(checks, answers), failures),
         recognised=_columns(ratings.recognised),
         notes=(*ratings.said, *notes),
         asked=settings,
         fits={answer.criterion: answer.fit for answer in answers},
     )
+
+
+def _still_true(checks: pa.Table, answers: Sequence[Analysis]) -> pa.Table:
+    """Leave out the warning that the usual tests do not hold where another test was used."""
+    if not answers or any(answer.test in ("wald", "lrt") for answer in answers):
+        return checks
+    few = pc.and_(pc.is_in(checks["problem"], pa.array(FEW)), pc.match_substring(checks["remedy"], "bootstrap"))
+    return checks.filter(pc.invert(few))
 
 
 def _unanswered(ratings: RatingTable, checks: pa.Table, reasons: Sequence[str], asked: dict[str, Any]) -> Comparison:
@@ -344,6 +354,14 @@ def _why(answer: Analysis, asked: Request) -> list[str]:
             f"p-values and intervals of differences come from a bootstrap ({answer.draws} draws, native fits), because "
             f"with {' and '.join(answer.few) or 'so few levels'} Wald's test, which R prints, rejects true null "
             "hypotheses too often"
+        )
+    if answer.test == "t" and fit.problem.model == "clmm":
+        df = answer.differences.df
+        least = f"{df.min():.0f}" if df.min() == df.max() else f"{df.min():.0f} to {df.max():.0f}"
+        said.append(
+            f"p-values and intervals have Student's t with {least} degrees of freedom, those of the linear mixed model "
+            "with the same terms, because Wald's z, which R prints, rejects true null hypotheses too often with so few "
+            "participants or items; for z give test='wald'"
         )
     if fit.singular:
         said.append("The fit is singular, as often in small studies: a variance is at zero or a correlation at ±1")

@@ -8,8 +8,10 @@ is the likelihood ratio after Bartlett's correction by simulated ratings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["TESTS", "Differences", "differences"]
 
 TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
+FIRST = 49  # draws of a bootstrap, after which those are left out that cannot change a decision
+SURE = 3.0  # standard errors
 STABLE = 1.0  # below this ratio |d|/√Λ is the quotient of two small numbers
 
 
@@ -44,6 +48,8 @@ class Differences:
     """Degrees of freedom, infinite for z."""
     correlation: np.ndarray
     notes: tuple[str, ...] = ()
+    draws: int | None = None
+    """Of the bootstrap: those of the pair that has most."""
 
     def half_width(self, alpha: np.ndarray) -> np.ndarray:
         """Return half the length of each interval of level 1 − α."""
@@ -57,9 +63,11 @@ def differences(
     found: Effects,
     pairs: Sequence[tuple[int, int]],
     method: str,
+    student: np.ndarray,
     *,
     pooled: bool,
     draws: int,
+    levels: tuple[float, float] | None,
     seed: int,
     jobs: int,
     store: str | PathLike[str] | None = None,
@@ -67,8 +75,10 @@ def differences(
 ) -> Differences:
     """Compare pairs of systems, given by their places among the levels of the factor.
 
+    ``student`` has the degrees of freedom of each pair for the method ``"t"``.
     The draws of a bootstrap are for each pair, or, where Bartlett's correction is the same for all of them
-    (``pooled``), for all pairs together.
+    (``pooled``), for all pairs together. With ``levels``, the lowest and the highest at which a pair may be tested
+    after a correction, draws end after :data:`FIRST` where the others cannot change what is decided.
 
     References
     ----------
@@ -86,7 +96,7 @@ def differences(
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     correlation = _correlation(covariance)
     if method in ("wald", "t"):
-        df = _df(found, pairs) if method == "t" else np.full(len(pairs), np.inf)
+        df = student if method == "t" else np.full(len(pairs), np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
         return Differences(tuple(pairs), estimate, error, error, p_value, df, correlation)
@@ -94,17 +104,8 @@ def differences(
     if method == "lrt":
         answers = [likelihood_ratio.test(fit, one) for one in tested]
     else:
-        options: dict[str, Any] = {"seed": seed, "jobs": jobs, "store": store}
-        each = -(-draws // len(pairs)) if pooled else draws
-        drawn = [
-            bootstrap.drawn_ratios(fit, one, each, **options, progress=_over_all(progress, k, len(pairs)))
-            for k, one in enumerate(tested)
-        ]
-        together = np.concatenate([ratios for _, ratios, _ in drawn])
-        answers = [
-            bootstrap.corrected(observed, 1, together if pooled else ratios) | {"notes": notes}
-            for observed, ratios, notes in drawn
-        ]
+        options: dict[str, Any] = {"seed": seed, "jobs": jobs, "store": store, "progress": progress}
+        answers = _bootstrap(fit, tested, draws, pooled, levels, options)
     ratio = np.array([answer["statistic"] for answer in answers], dtype=float)
     return Differences(
         pairs=tuple(pairs),
@@ -114,8 +115,52 @@ def differences(
         p_value=np.array([answer["p_value"] for answer in answers], dtype=float),
         df=np.full(len(pairs), np.inf),
         correlation=correlation,
-        notes=tuple(dict.fromkeys(note for answer in answers for note in answer["notes"])),  # type: ignore[attr-defined]
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer["notes"])),
+        draws=max(answer["draws"] for answer in answers) if method == "bootstrap" else None,
     )
+
+
+def _bootstrap(
+    fit: Fit,
+    tested: Sequence[Hypothesis],
+    draws: int,
+    pooled: bool,
+    levels: tuple[float, float] | None,
+    options: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """Return the answer for each pair, from its own draws or from those of all pairs."""
+    progress, pairs = options.pop("progress"), len(tested)
+    first, every = ((-(-n // pairs) if pooled else n) for n in (min(FIRST, draws), draws))
+    begun = [
+        bootstrap.ratios_of(fit, one, every, **options, progress=_over_all(progress, k, pairs))
+        for k, one in enumerate(tested)
+    ]
+    ratios = [list(islice(drawn, first if levels else every)) for _, drawn, _ in begun]
+
+    def answers() -> list[dict[str, Any]]:
+        together = np.concatenate([np.array(own) for own in ratios])
+        return [
+            bootstrap.corrected(observed, 1, together if pooled else np.array(own)) | {"notes": notes}
+            for (observed, _, notes), own in zip(begun, ratios, strict=True)
+        ]
+
+    found = answers()
+    clear = [levels is None or _is_clear(answer, levels) for answer in found]
+    if all(clear):
+        return found
+    for place, (_, drawn, _) in enumerate(begun):
+        if pooled or not clear[place]:
+            ratios[place] += drawn
+    return answers()
+
+
+def _is_clear(answer: dict[str, Any], levels: tuple[float, float]) -> bool:
+    """Tell whether a p-value is on one side of all levels even if its ratio is three standard errors off."""
+    from scipy import stats
+
+    off = SURE * math.sqrt(2.0 / (answer["draws"] - answer["failed"]))  # a χ² of one degree has twice its mean squared
+    low, high = (float(stats.chi2.sf(answer["statistic"] * (1 + sign * off), 1)) for sign in (1, -1))
+    return high < levels[0] or low > levels[1]
 
 
 def _over_all(progress: Callable[[Progress], None] | None, pair: int, pairs: int) -> Callable[[Progress], None] | None:
@@ -143,14 +188,6 @@ def _hypothesis(fit: Fit, weights: np.ndarray) -> Hypothesis:
     e = fit.estimates
     names = [term for term, effect in zip(e.terms, e.effects, strict=True) if effect == "fixed"]
     return hypothesis(fit, {name: float(w) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-12})
-
-
-def _df(found: Effects, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return the degrees of freedom of the pairs, which may stand the other way round than in the table of effects."""
-    k = len(found.cells)
-    place = {frozenset(pair): k + row for row, pair in enumerate(found.pairs)}
-    df = np.array([found.df[place[frozenset(pair)]] for pair in pairs])
-    return np.where(np.isnan(df), np.inf, df)
 
 
 def _correlation(covariance: np.ndarray) -> np.ndarray:

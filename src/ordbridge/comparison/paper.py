@@ -22,6 +22,8 @@ __all__ = ["caption", "latex", "main_table", "markdown", "methods", "pairs_table
 TESTS = {
     "wald": "Wald's z test",
     "t": "t tests with {df} degrees of freedom",
+    "t of a clmm": "Wald's tests with Student's t in place of the normal distribution, whose degrees of freedom are "
+    "Satterthwaite's in the linear mixed model with the same terms",
     "lrt": "likelihood ratio tests, with the intervals that belong to them (Miettinen 1976)",
     "bootstrap": (
         "likelihood ratio tests with Bartlett's correction by a parametric bootstrap ({draws} draws), with the "
@@ -267,8 +269,8 @@ def _models(comparison: Comparison) -> list[str]:
         sentences.append(f"{who} were analysed by {text}.")
     if any("(" in row for row in comparison.models["formula"].to_pylist()) and comparison.asked["formula"] is None:
         sentences.append(
-            "Random effects are those that the design identifies; slopes of groups with ten levels or more were left "
-            "out where a likelihood ratio test did not support them (p > .2; Matuschek et al. 2017)."
+            "Random effects are those that the design identifies; slopes of groups with thirty levels or more were "
+            "left out where a likelihood ratio test did not support them (p > .2; Matuschek et al. 2017)."
         )
     return sentences
 
@@ -278,7 +280,8 @@ def _tests(comparison: Comparison) -> str:
     used: dict[str, None] = {}
     for row in comparison.models.to_pylist():
         df = "Satterthwaite's" if row["model"] == "lmer" else "the residual"
-        used[TESTS[row["test"]].format(draws=row["draws"], df=df)] = None
+        test = "t of a clmm" if (row["test"], row["model"]) == ("t", "clmm") else row["test"]
+        used[TESTS[test].format(draws=row["draws"], df=df)] = None
     which = f"Systems were compared with {asked['reference']}" if asked["reference"] else "All systems were compared"
     n = asked["comparisons"]
     family = f"{n} comparison{'' if n == 1 else 's'}"

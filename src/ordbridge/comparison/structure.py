@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.comparison.scale import Scale
+from ordbridge.comparison.student import ENOUGH_LEVELS
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import names, parse
 from ordbridge.models.few_levels import SIZES
@@ -40,8 +41,8 @@ class ChosenModel:
 def choose(table: pa.Table, scale: Scale) -> ChosenModel:
     """Choose random effects, by :func:`ordbridge.random_effects`, or a model without them.
 
-    Slopes of a group with ten levels or more stay if the data support them; with fewer they stay if the design
-    identifies them, because then a test of a variance finds nothing and a comparison without it rejects too often.
+    Slopes of a group with thirty levels or more stay if the data support them; with fewer they stay if the design
+    identifies them, because then a test of a variance finds little and a comparison without it rejects too often.
     Two participants, or items, are too few for a variance: they become fixed effects.
 
     Parameters
@@ -78,45 +79,49 @@ def choose(table: pa.Table, scale: Scale) -> ChosenModel:
     response = f"rating ~ {' + '.join(['system', *fixed])}"
     if not random:
         return ChosenModel(plain, (response,), notes=tuple(notes))
-    bars, simple, few, said = _random_part(table, random, mixed)
+    parts, few, said = _random_part(table, random, mixed)
     notes += said
-    formulas = dict.fromkeys(f"{response} + {' + '.join(part)}" for part in (bars, simple))
+    formulas = dict.fromkeys(f"{response} + {' + '.join(part)}" for part in parts)
+    bars = parts[0]
     alike = not any("system |" in bar for bar in bars) and all(_has_all(table, group) for group in few)
     return ChosenModel(mixed, tuple(formulas), few, alike, tuple(notes))
 
 
 def _random_part(
     table: pa.Table, groups: Sequence[str], model: str
-) -> tuple[list[str], list[str], tuple[str, ...], list[str]]:
-    """Return the random effects, those without slopes, the groups with few levels behind a test, and what to say."""
+) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+    """Return the random effects and simpler ones, the groups with few levels behind a test, and what to say."""
     simple = [f"(1 | {group})" for group in groups]
     try:
         found = random_effects(table, groups=groups, model=model, slopes_up_to=SLOPES)
     except (InputError, FitError, np.linalg.LinAlgError) as failure:
-        return simple, simple, (), [f"Random effects could not be chosen ({failure}), so that there are no slopes"]
+        return [simple], (), [f"Random effects could not be chosen ({failure}), so that there are no slopes"]
     identified = {
         row["group"] for row in found.identified.to_pylist() if row["effect"] == "system" and row["identified"]
     }
     supported = _with_slopes(found)
     few = {group for group in groups if _sizes(table[group])[0] < FEW}
     between = tuple(group for group in groups if _fewest_between(table, group) < FEW)
-    bars: list[str] = []
-    notes: list[str] = []
-    for group in groups:
-        if group in (identified if group in few else supported):
-            bars += _slopes(group, found)
-        else:
-            bars.append(f"(1 | {group})")
-            if group in identified:
-                notes.append(
-                    f"The data do not show that differences between systems vary from {group} to {group} (p > .2)"
-                )
+    kept = {group for group in groups if group in supported or (group in identified and not _many(table, group))}
+    parts = [[bar for group in groups for bar in _bars(group, group in chosen, found)] for chosen in (kept, supported)]
+    notes = [
+        f"The data do not show that differences between systems vary from {group} to {group} (p > .2)"
+        for group in groups
+        if group in identified - kept
+    ]
     tested = tuple(group for group in groups if group in between or (group in few and group in identified))
-    return bars, simple, tested, notes
+    return [*parts, simple], tested, notes
 
 
-def _slopes(group: str, found: RandomEffects) -> list[str]:
-    """Return the bars of one group with its slopes, or interaction, as they stand in the maximal model."""
+def _many(table: pa.Table, group: str) -> bool:
+    """Tell whether a group has so many levels that the data can say whether it needs slopes."""
+    return _sizes(table[group])[0] >= ENOUGH_LEVELS
+
+
+def _bars(group: str, slopes: bool, found: RandomEffects) -> list[str]:
+    """Return the bars of one group: its intercept, or its slopes or interaction as they are in the maximal model."""
+    if not slopes:
+        return [f"(1 | {group})"]
     return [str(bar) for bar in parse(found.maximal).random if next(names(bar.group)) == group]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ordbridge.data.headers import decompose
 from ordbridge.data.parts import IDS, Hints, RatingColumn, listed, short_name
-from ordbridge.data.vocabulary import label_role, plain, rank_of
+from ordbridge.data.vocabulary import criterion_name, label_role, plain, rank_of
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
 
@@ -53,14 +53,19 @@ def labelled(
         return [RatingColumn(columns[0])], []
     factors = decompose(titles)
     others = [name for name in beside if name not in columns]
-    blocks = _blocks(factors, [role for role in ("system", "item") if role not in ids], others)
+    open_roles = [role for role in ("system", "item") if ids.get(role) in (None, hints.fallback.get(role))]
+    blocks = _blocks(factors, open_roles, others)
     roles, notes = _roles(sheet, columns, factors, blocks, ids, hints)
     ratings = []
     for place, column in enumerate(columns):
-        labels = {role: factor[place] for factor, role in zip(factors, roles, strict=True) if role}
+        labels = {role: _label(role, factor[place]) for factor, role in zip(factors, roles, strict=True) if role}
         sources = {role: by[factors[at][place]] for (role, at), by in blocks.items()}
         ratings.append(RatingColumn(column, labels, sources))
     return ratings, notes
+
+
+def _label(role: str, label: str) -> str:
+    return criterion_name(label) if role == "criterion" else label
 
 
 def _titles(columns: Sequence[str], hints: Hints) -> list[str]:
@@ -89,6 +94,8 @@ def _blocks(factors: list[list[str]], roles: list[str], beside: Sequence[str]) -
                 by_stem.setdefault(plain(match[1]), {})[match[2].casefold()] = name
                 ranks[plain(match[1])] = rank
         for place, factor in enumerate(factors):
+            if ("system", place) in found or label_role(list(dict.fromkeys(factor))) not in (None, role):
+                continue  # what stands there are the texts of systems
             places = {label: _index(label) for label in factor}
             fitting = [stem for stem, by in by_stem.items() if all(index in by for index in places.values())]
             if fitting and len(set(places.values())) == len(set(factor)):
@@ -116,9 +123,9 @@ def _roles(
             roles[place] = role
             taken.add(role)
     notes = []
-    for place, factor in enumerate(factors):
-        if roles[place] is not None or place in counting:
-            continue
+    unknown = [place for place in range(len(factors)) if roles[place] is None and place not in counting]
+    for place in sorted(unknown, key=lambda place: not _are_letters(factors[place])):
+        factor = factors[place]
         labels = list(dict.fromkeys(factor))
         left = [role for role in IDS if role not in taken and not (role == "participant" and hints.respondents)]
         role = _left(labels, left)
@@ -150,13 +157,20 @@ def _pattern(title: str, labels: dict[str | None, str]) -> str:
     return title
 
 
+def _are_letters(labels: Sequence[str]) -> bool:
+    """Tell whether labels are few capital letters, which may be systems."""
+    return len(set(labels)) <= FEW_LETTERS and all(re.fullmatch(r"[A-Z]", label) for label in labels)
+
+
 def _left(labels: list[str], left: list[str]) -> str | None:
     """Return which of the roles that are left labels have whose words say nothing, if it can be concluded."""
     if len(left) == 1:
         return left[0]
     if "participant" in left:  # a rater is always needed; items and systems are there
         return "participant" if left == ["participant", "criterion"] else None
-    if "system" in left and len(labels) <= FEW_LETTERS and all(re.fullmatch(r"[A-Z]", label) for label in labels):
+    if "system" in left and _are_letters(labels):
+        return "system"
+    if left == ["system", "criterion"]:
         return "system"
     if "item" in left:
         long = sum(map(len, labels)) / len(labels) > LONG and len(labels) > 3

@@ -11,13 +11,18 @@ __all__ = ["decompose", "from_pattern"]
 
 PATTERN = re.compile(r"\{(\w+)\}")
 _BRACKET = re.compile(r"(.*?)\s*\[([^\]]*)\]\s*", re.DOTALL)
+_PARENTHESES = re.compile(r"(.*?\S)\s*\(([^)]*)\)\s*(.*)", re.DOTALL)
 _NUMBERED = re.compile(r"(.*?[^\W\d_])[ _\-.]*(\d+)", re.DOTALL)
 _LETTERED = re.compile(r"(.*?[a-z])([A-Z])")
+_CODED = re.compile(r"([A-Za-z]+\d+)([A-Za-z]+\d+|[A-Z])")  # T3S2, item4B
 _STRONG = (" - ", " – ", " — ", " | ", " / ", "::", "__", ", ", ": ")  # nobody writes these inside a name
 _WEAK = ("_", ".", "/", "|", "-", " ")
 _FIRST_WORD = re.compile(r"([^\W_]+)[_.\-: ]+(.+)", re.DOTALL)
 _FILLERS = {"rating", "ratings", "score", "scores", "answer", "answers", "response", "responses", "rate", "likert",
             "value", "bewertung", "note", "puntuacion", "human", "eval", "evaluation"}  # fmt: skip
+
+
+Splitter = Callable[[str], Sequence[str] | None]
 
 
 def decompose(names: Sequence[str]) -> list[list[str]]:
@@ -35,11 +40,14 @@ def decompose(names: Sequence[str]) -> list[list[str]]:
     labels = _without_fillers([name.strip() for name in names])
     role = label_role(list(dict.fromkeys(labels)))
     known = len(set(labels)) < 2 or role is not None
-    for split in _splitters(strong_only=known):
+    for joint, split in _splitters(strong_only=known):
         parts = [split(label) for label in labels]
         if any(part is None for part in parts) or len({len(part) for part in parts if part}) != 1:
             continue
-        columns = _with_role_words([[cell.strip() for cell in column] for column in zip(*parts, strict=True)])
+        cells = [[cell.strip() for cell in column] for column in zip(*parts, strict=True)]
+        columns = _with_role_words(cells, joint)
+        if labels in columns:
+            continue  # what was taken off is back
         varying = [column for column in columns if len(set(column)) > 1]
         alone = len(varying) == 1 and len(set(varying[0])) == len(set(labels))
         if alone and (not known or label_role(list(dict.fromkeys(varying[0]))) == role):
@@ -49,12 +57,12 @@ def decompose(names: Sequence[str]) -> list[list[str]]:
     return [labels]
 
 
-def _with_role_words(columns: list[list[str]]) -> list[list[str]]:
+def _with_role_words(columns: list[list[str]], joint: str) -> list[list[str]]:
     """Put a word such as System, which all names share, back before the label that follows it."""
     joined: list[list[str]] = []
     before: str | None = None
     for column in columns:
-        joined.append([f"{before} {label}" for label in column] if before else column)
+        joined.append([f"{before}{joint}{label}" for label in column] if before else column)
         word = column[0]
         same = len(set(column)) == 1 and label_role([f"{word} 1", f"{word} 2"]) not in (None, "criterion")
         before = word if same and not before else None
@@ -79,13 +87,20 @@ def _without_fillers(labels: list[str]) -> list[str]:
         labels = [part[2] for part in parts if part]
 
 
-def _splitters(strong_only: bool) -> list[Callable[[str], Sequence[str] | None]]:
+def _splitters(strong_only: bool) -> list[tuple[str, Splitter]]:
+    """Return ways to take a name apart, each with what stood between its parts."""
+
     def bracket(label: str) -> Sequence[str] | None:
         return found.groups() if (found := _BRACKET.fullmatch(label)) else None
 
-    def last_word(label: str) -> Sequence[str] | None:
-        parts = label.rsplit(" ", 1)
-        return parts if len(parts) == 2 and all(part.strip() for part in parts) else None
+    def at_first(separator: str) -> Splitter:
+        return lambda label: _both(label.split(separator, 1))
+
+    def at_last(separator: str) -> Splitter:
+        return lambda label: _both(label.rsplit(separator, 1))
+
+    def coded(label: str) -> Sequence[str] | None:
+        return found.groups() if (found := _CODED.fullmatch(label)) else None
 
     def numbered(label: str) -> Sequence[str] | None:
         return found.groups() if (found := _NUMBERED.fullmatch(label)) else None
@@ -93,15 +108,28 @@ def _splitters(strong_only: bool) -> list[Callable[[str], Sequence[str] | None]]
     def lettered(label: str) -> Sequence[str] | None:
         return found.groups() if (found := _LETTERED.fullmatch(label)) else None
 
-    def at(separator: str) -> Callable[[str], Sequence[str] | None]:
+    def at(separator: str) -> Splitter:
         def split(label: str) -> Sequence[str] | None:
             parts = label.split(separator)
             return parts if 1 < len(parts) <= 4 and all(part.strip() for part in parts) else None
 
         return split
 
-    strong = [bracket, *(at(separator) for separator in _STRONG)]
-    return strong if strong_only else [*strong, *(at(separator) for separator in _WEAK), last_word, numbered, lettered]
+    def parentheses(label: str) -> Sequence[str] | None:
+        return found.groups() if (found := _PARENTHESES.fullmatch(label)) else None
+
+    def words(label: str) -> Sequence[str] | None:
+        parts = re.split(r"\s+", label.rstrip("?!.: "))
+        return parts if len(parts) > 1 else None
+
+    strong = [(" ", bracket), (" ", parentheses), *((separator, at(separator)) for separator in _STRONG)]
+    weak = [(separator, way(separator)) for way in (at, at_last, at_first) for separator in _WEAK]
+    compact = [("", coded), ("", numbered), ("", lettered)]
+    return strong if strong_only else [*strong, *weak[: len(_WEAK)], (" ", words), *weak[len(_WEAK) :], *compact]
+
+
+def _both(parts: list[str]) -> list[str] | None:
+    return parts if len(parts) == 2 and all(part.strip() for part in parts) else None
 
 
 def from_pattern(pattern: str, names: Sequence[str]) -> dict[str, dict[str, str]]:

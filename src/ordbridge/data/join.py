@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from ordbridge.data.checks import Flaw
 from ordbridge.data.rating_table import RatingTable
-from ordbridge.data.vocabulary import plain, rank_of
+from ordbridge.data.values import looks_like_ratings
+from ordbridge.data.vocabulary import is_aside, plain, rank_of, says_rating
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
 from ordbridge.files.typed import typed
@@ -21,11 +22,18 @@ REFUSED = {"returned", "timedout", "rejected"}
 
 def is_prolific(sheet: Sheet) -> bool:
     """Tell whether a sheet is Prolific's export of a study: people and their demographics, no ratings."""
-    names = {plain(name) for name in sheet.header}
-    submission = {"submissionid", "sessionid"} & names
-    return (
-        "participantid" in names and bool(submission) and "status" in names and bool({"timetaken", "startedat"} & names)
-    )
+    names = {plain(name): name for name in sheet.header}
+    submission = {"submissionid", "sessionid"} & names.keys()
+    times = {"timetaken", "startedat"} & names.keys()
+    theirs = {"participantid", "status"} <= names.keys() and bool(submission) and bool(times)
+    return theirs and not _has_ratings(sheet, names["participantid"])
+
+
+def _has_ratings(sheet: Sheet, person: str) -> bool:
+    """Tell whether ratings were already joined: people stand in several rows, or columns are called ratings."""
+    people = [cell for cell in sheet.columns[person] if cell is not None]
+    rated = (name for name in sheet.header if "[" in name or (says_rating(name) and not is_aside(name)))
+    return len(set(people)) < len(people) or any(looks_like_ratings(sheet.columns[name]) for name in rated)
 
 
 def join_people(ratings: RatingTable, people: Sheet) -> RatingTable:

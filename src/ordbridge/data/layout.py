@@ -10,7 +10,16 @@ from ordbridge.data.column_labels import MANY, labelled
 from ordbridge.data.headers import PATTERN, decompose, from_pattern
 from ordbridge.data.parts import IDS, NONE, ROW, Asked, Hints, RatingColumn, SheetLayout, listed, short_name
 from ordbridge.data.values import MOST_LABELS, looks_like_ratings, without_missing
-from ordbridge.data.vocabulary import is_aside, is_criterion, is_summary, label_role, plain, rank_of, says_rating
+from ordbridge.data.vocabulary import (
+    criteria_in,
+    is_aside,
+    is_criterion,
+    is_summary,
+    label_role,
+    plain,
+    rank_of,
+    says_rating,
+)
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
 
@@ -49,6 +58,8 @@ class _Finder:
             if role not in self.ids:
                 self.find(role, columns)
         self.find_parts(columns)
+        if len(columns) == 1 or all(is_criterion(short_name(name)) for name in columns):
+            self.find_system_by_content(columns)
         if patterned:
             ratings = [RatingColumn(name, labels) for name, labels in patterned.items()]
         else:
@@ -119,7 +130,7 @@ class _Finder:
                 f"{sure[0]!r} and {listed(criteria)} may hold ratings; give rating={sure[0]!r}, or rating={criteria!r}"
             )
         if criteria:
-            return criteria
+            return self.with_other_questions(criteria, likely)
         others = [name for name in likely if not self.is_id(name)]
         weak = [name for name in named if name in others]
         if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
@@ -130,6 +141,14 @@ class _Finder:
             f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with rating=; "
             f"it has: {listed(self.sheet.header)}"
         )
+
+    def with_other_questions(self, criteria: list[str], likely: list[str]) -> list[str]:
+        """Return criteria and other questions that were answered beside them; say which columns may be ratings, too."""
+        others = [name for name in likely if name not in criteria and not self.is_id(name)]
+        asked = [name for name in others if criteria_in(name) or name.rstrip().endswith("?")]
+        if unsure := [name for name in others if name not in asked]:
+            self.notes.append(f"not taken as ratings: {listed(unsure)}; to read them give rating=")
+        return [name for name in likely if name in criteria or name in asked]
 
     def may_be_rating(self, name: str) -> bool:
         """Tell whether a column holds ratings, or is called a rating and holds few different words."""
@@ -179,6 +198,32 @@ class _Finder:
         elif self.hints.fallback.get(role) in self.sheet.columns:
             self.ids[role] = self.hints.fallback[role]
 
+    def find_system_by_content(self, ratings: Sequence[str]) -> None:
+        """Take the only column of few words that differ within items and within participants for the system."""
+        known = [self.sheet.columns.get(self.ids.get(role, "")) for role in ("participant", "item")]
+        if "system" in self.ids or None in known:
+            return
+        used = {*ratings, *self.ids.values(), self.sheet.parts}
+        free = [name for name in self.free if name not in used and not is_aside(short_name(name))]
+        found = [name for name in free if all(self.is_crossed(name, cells) for cells in known if cells is not None)]
+        if len(found) == 1:
+            self.ids["system"] = found[0]
+            self.notes.append(
+                f"{found[0]!r} is taken for the system, because it alone has few names that differ within items and "
+                "participants; if that is wrong, give system="
+            )
+
+    def is_crossed(self, name: str, groups: Sequence[str | None]) -> bool:
+        """Tell whether a column has few words, of which most groups have several, and each group each once or more."""
+        cells = self.sheet.columns[name]
+        labels = {cell for cell in cells if cell is not None}
+        if not 2 <= len(labels) <= MANY or None in cells or looks_like_ratings(cells):
+            return False
+        seen: dict[str | None, set[str | None]] = {}
+        for group, cell in zip(groups, cells, strict=True):
+            seen.setdefault(group, set()).add(cell)
+        return sum(len(found) == len(labels) for found in seen.values()) > 0.5 * len(seen)
+
     def find_parts(self, ratings: Sequence[str]) -> None:
         """Say what the sheets of a workbook are, which were read together."""
         column = self.sheet.parts
@@ -211,6 +256,8 @@ class _Finder:
         alone = len(labels) == len(self.sheet)
         if role == "criterion":
             return rank < 2 or (stands_for == "criterion" and len(labels) <= MANY)
+        if role == "system" and len(labels) == 1 and rank > 0 and len(ratings) > 1:
+            return False  # the columns differ in the system
         if role == "system":
             return rank < 2 or 2 <= len(labels) <= 20
         if role == "item" and rank == 2 and stands_for == "criterion":
@@ -282,8 +329,8 @@ class _Finder:
             return {}
         few = min((0, 1), key=lambda place: len(set(factors[place])))
         role = label_role(list(dict.fromkeys(factors[few])))
-        letters = all(re.fullmatch(r"[A-Z]", label) for label in factors[few])
-        if (role != "system" and not letters) or len(set(factors[few])) >= len(set(factors[1 - few])):
+        words = not any(label.isdigit() for label in factors[few])
+        if role not in ("system", None if words else "system") or len(set(factors[few])) >= len(set(factors[1 - few])):
             return {}
         part = {label: (factors[few][n], factors[1 - few][n]) for n, label in enumerate(labels)}
         made = dict(self.sheet.columns)

@@ -8,7 +8,17 @@ import tomllib
 import unicodedata
 from pathlib import Path
 
-__all__ = ["criteria_in", "is_aside", "is_criterion", "is_summary", "label_role", "plain", "rank_of", "says_rating"]
+__all__ = [
+    "criteria_in",
+    "criterion_name",
+    "is_aside",
+    "is_criterion",
+    "is_summary",
+    "label_role",
+    "plain",
+    "rank_of",
+    "says_rating",
+]
 
 
 def plain(text: str) -> str:
@@ -37,6 +47,8 @@ CRITERIA, ASIDE, SUMMARY, FILLERS = (frozenset(_WORDS[name]) for name in ("crite
 _RANGE = re.compile(r"[(\[]?\b\d+\s*(-|–|to|bis|à|a)\s*\d+\b[)\]]?")
 _PARENTHESIS = re.compile(r"\([^)]*\)|#")
 _ENDING = re.compile(r"(?<=.)(ids?|no|nr|num|number|name|code|key|idx|label|nummer|numero)$")
+_SAID_FIRST = r"(?:human[_ .-])?(?:rating|score|rate|likert|answer)[_ .:-]+(?:of )?(.+)"
+_SAID_LAST = r"(.+?)[_ .-]+(?:rating|ratings|score|scores|likert|value|answer|stars)"
 _VAGUE = ("general", "complete", "simple")  # common words that are criteria only by themselves
 
 
@@ -80,7 +92,7 @@ def rank_of(role: str, column: str) -> int | None:
     words = [plain(word) for word in re.split(r"[^\w]+|_|(?<=[a-z])(?=[A-Z])", column)]
     hit = [other for other in _RANKS if any(_RANKS[other].get(word, 2) < 2 for word in words)]
     counted = any(word.isdigit() or len(word) == 1 for word in words)  # "system_a" is one of several
-    aside = any(word in ASIDE for word in words) or len(words) > 3
+    aside = any(word in ASIDE or word in CRITERIA for word in words) or len(words) > 3
     return 2 if hit == [role] and role != "rating" and not counted and not aside else None
 
 
@@ -95,6 +107,22 @@ def is_criterion(column: str) -> bool:
     words = [plain(word) for word in re.split(r"[\s_\-./()]+", _RANGE.sub("", column))]
     rest = [word for word in words if word and word not in FILLERS]
     return plain(column) in CRITERIA or (bool(rest) and all(word in CRITERIA for word in rest))
+
+
+def criterion_name(column: str) -> str:
+    """Return the name of a criterion without its scale and without words such as rating around it.
+
+    Examples
+    --------
+    >>> criterion_name("Fluency (1-5)"), criterion_name("adequacy_rating"), criterion_name("How fluent?")
+    ('Fluency', 'adequacy', 'How fluent?')
+    """
+    name = _RANGE.sub("", column).strip(" :,-–") or column
+    first, last = (re.fullmatch(pattern, name, re.IGNORECASE) for pattern in (_SAID_FIRST, _SAID_LAST))
+    for shorter in (first, last):
+        if shorter and is_criterion(shorter[1]):
+            return shorter[1]
+    return name
 
 
 def says_rating(column: str) -> bool:

@@ -101,7 +101,7 @@ def open_sheet(path: str | os.PathLike[str], sheet: str | None = None) -> Sheet:
         The file. A name that ends in ``.gz`` is unpacked.
     sheet
         Of a workbook: which sheet. Without it a workbook's sheets are read together if they have the same columns
-        (a column ``sheet`` then says which), otherwise the first one.
+        (a column ``sheet`` then says which), otherwise the one with most rows.
     """
     kind, name = kind_of(path), Path(path).name
     if kind in ("xlsx", "ods"):
@@ -190,8 +190,7 @@ def sheet_of_records(value: Any, name: str, explode: bool = True) -> Sheet:
     >>> sheet_of_records([{"item": 1, "by": {"name": "anna"}}], "x.json").columns
     {'item': ['1'], 'by.name': ['anna']}
     """
-    if isinstance(value, Mapping) and len(value) == 1 and isinstance(next(iter(value.values())), list):
-        value = next(iter(value.values()))  # {"data": [...]}
+    value = _unpacked(value)
     if isinstance(value, Mapping):
         if value and all(isinstance(cells, list) for cells in value.values()):
             if len({len(cells) for cells in value.values()}) > 1:
@@ -207,6 +206,33 @@ def sheet_of_records(value: Any, name: str, explode: bool = True) -> Sheet:
     names = dict.fromkeys(key for record in flat for key in record)
     columns = {key: [record.get(key) for record in flat] for key in names}
     return Sheet(columns, np.arange(1, len(flat) + 1), name)
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the records of ``{"data": [...]}`` and of what pandas writes: split, table, and a column's cells by row.
+
+    Examples
+    --------
+    >>> _unpacked({"columns": ["item", "rating"], "index": [0], "data": [["a", 4]]})
+    [{'item': 'a', 'rating': 4}]
+    >>> _unpacked({"item": {"0": "a"}, "rating": {"0": 4}})
+    [{'item': 'a', 'rating': 4}]
+    """
+    if not isinstance(value, Mapping) or not value:
+        return value
+    names, rows = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
+        return [dict(zip(map(str, names), row, strict=False)) for row in rows]
+    records = [cell for cell in value.values() if isinstance(cell, list) and cell and isinstance(cell[0], Mapping)]
+    if len(records) == 1:
+        return records[0]
+    if len(value) == 1 and isinstance(only := next(iter(value.values())), list):
+        return only
+    inner = [cells.keys() if isinstance(cells, Mapping) else {""} for cells in value.values()]
+    numbered = inner[0] and all(key.isdigit() for key in inner[0]) and not all(str(key).isdigit() for key in value)
+    if numbered and all(keys == inner[0] for keys in inner):
+        return [{name: cells[row] for name, cells in value.items()} for row in inner[0]]
+    return value
 
 
 def _exploded(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -293,8 +319,11 @@ def _of_workbook(path: Path, name: str, kind: str, sheet: str | None) -> Sheet:
     sheets = {title: sheet_of(grid) for title, grid in grids.items()}
     if all(one.header == sheets[first].header for one in sheets.values()) and MANY_SHEETS not in sheets[first].columns:
         return _together(sheets, name)
-    return sheets[first].noting(
-        f"the workbook has the sheets {', '.join(grids)}: {first!r} was read; for another give sheet={others[0]!r}"
+    longest = max(sheets, key=lambda title: len(sheets[title]))
+    other = next(title for title in sheets if title != longest)
+    return sheets[longest].noting(
+        f"the workbook has the sheets {', '.join(grids)}: {longest!r} was read, which has most rows; for another give "
+        f"sheet={other!r}"
     )
 
 

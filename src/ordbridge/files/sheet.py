@@ -161,7 +161,8 @@ def _refuse_overflow(name: str, header: list[str | None], rest: list[tuple[int, 
 def _is_title(row: Row, below: Row, width: int) -> bool:
     """Tell whether a line above the header is a title, or a comment that is not as wide as what follows."""
     comment = (row[0] or "").lstrip().startswith("#") and _filled(row) != _filled(below)
-    return _filled(row) == 1 < width or comment
+    pair = _filled(row) == 2 and width > 3 and None not in (row[0], below[0])  # "Date:" and a date
+    return _filled(row) == 1 < width or pair or comment
 
 
 def _filled(row: Row) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 
 from ordbridge.errors import InputError
@@ -69,13 +70,16 @@ def grid_of_text(text: str, name: str, encoding: str, suffix: str = ".csv") -> C
     if "\x00" in text:
         raise InputError(f"{name} contains NUL characters, so it is damaged; save it again")
     separator = given or separator_of(text, suffix)
-    rows = _rows(text, separator, name)
+    blanks = not given and _by_blanks(text)
+    rows = blanks or _rows(text, separator, name)
     if given:
         rows.insert(0, [])  # so that rows keep their numbers
     notes = []
     if encoding != "UTF-8":
         notes.append(f"encoding: {encoding}")
-    if separator != "," and not (separator == "\t" and suffix == ".tsv"):
+    if blanks:
+        notes.append("columns are separated by blanks")
+    elif separator != "," and not (separator == "\t" and suffix == ".tsv"):
         notes.append(f"columns are separated by {SEPARATORS.get(separator, repr(separator))}")
     return CellGrid(rows, name, tuple(notes))
 
@@ -106,6 +110,18 @@ def separator_of(text: str, suffix: str = ".csv") -> str:
         if score > best_score:
             best, best_score = separator, score
     return best
+
+
+def _by_blanks(text: str) -> list[Row]:
+    """Return the rows of a table of three columns or more that no other separator divides, or nothing."""
+    lines = text.splitlines()
+    if any(separator in text for separator in SEPARATORS):
+        return []
+    rows = [re.findall(r'"[^"]*"|\S+', line) for line in lines]
+    widths = {len(row) for row in rows if row}
+    if len(rows) < 3 or len(widths) != 1 or min(widths) < 3:
+        return []
+    return [[cell.strip('"') or None for cell in row] for row in rows]
 
 
 def _rows(text: str, separator: str, name: str) -> list[Row]:

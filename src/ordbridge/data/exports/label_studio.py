@@ -70,7 +70,7 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
                 if control is not None and answer is not None and control not in answers:
                     answers[str(control)] = answer
             controls |= dict.fromkeys(answers)
-            data = {str(key): cell for key, cell in task["data"].items()}
+            data = _flat(task["data"])
             records.append(
                 (
                     {
@@ -95,6 +95,14 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
         notes.append(f"{skipped} skipped annotations were left out")
     ratings, others = question_columns(sheet, list(controls))
     return sheet.noting(*notes, *others), Hints({"participant": "annotator"}, tuple(ratings), fallback={"item": "task"})
+
+
+def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Return the data of a task, objects inside of it as ``outer.inner``."""
+    found: dict[str, Any] = {}
+    for key, cell in data.items():
+        found |= _flat(cell, f"{before}{key}.") if isinstance(cell, dict) and cell else {f"{before}{key}": cell}
+    return found
 
 
 def _answer(value: dict[str, Any]) -> str | None:

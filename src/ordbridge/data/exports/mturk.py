@@ -15,7 +15,7 @@ __all__ = ["prepare", "recognise"]
 
 TASK_ANSWERS = "Answer.taskAnswers"
 KEPT = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime", "WorkTimeInSeconds")
-_OPTION = re.compile(r"(Answer\..+)\.([^.]+)")
+_OPTION = re.compile(r"(Answer\..+?)[-_. ]?(\d+)\.on|(Answer\..+)\.([^.]+)")
 
 
 def recognise(sheet: Sheet) -> bool:
@@ -53,9 +53,19 @@ def _task_answers(cells: list[str | None]) -> dict[str, list[str | None]]:
         except (json.JSONDecodeError, RecursionError):
             value = []
         for form in value if isinstance(value, list) else [value]:
-            for name, answer in form.items() if isinstance(form, dict) else ():
+            for name, answer in _fields(form):
                 found.setdefault(f"Answer.{name}", [None] * len(cells))[place] = _answer(answer)
     return found
+
+
+def _fields(form: Any) -> list[tuple[str, Any]]:
+    """Return the fields of a form; one that holds several answers is not a field itself."""
+    fields: list[tuple[str, Any]] = []
+    for name, answer in form.items() if isinstance(form, dict) else ():
+        several = isinstance(answer, dict) and not {"label", "labels"} & answer.keys()
+        plain = several and not any(isinstance(one, (bool, list)) for one in answer.values())
+        fields += answer.items() if plain else [(name, answer)]
+    return fields
 
 
 def _answer(value: Any) -> str | None:
@@ -63,12 +73,19 @@ def _answer(value: Any) -> str | None:
     if isinstance(value, dict):
         if value and all(isinstance(on, bool) for on in value.values()):
             chosen = [option for option, on in value.items() if on]
-            return chosen[0] if len(chosen) == 1 else None
+            return _point(chosen[0], list(value)) if len(chosen) == 1 else None
         inner = value.get("label", value.get("labels"))
         return inner if isinstance(inner, str) else json.dumps(value)
     if isinstance(value, (list, tuple)):
         return json.dumps(value)
     return None if value is None or value == "" else str(value)
+
+
+def _point(chosen: str, options: list[str]) -> str:
+    """Return the number of an option such as fluency3, if that is all in which the options differ."""
+    parts = [re.fullmatch(r"(.*?)(\d+)", option) for option in options]
+    same = all(parts) and len({part[1] for part in parts if part}) == 1
+    return re.sub(r"^.*?(?=\d+$)", "", chosen) if same else chosen
 
 
 def _without_options(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:
@@ -77,7 +94,8 @@ def _without_options(columns: dict[str, list[str | None]]) -> dict[str, list[str
     for name, cells in columns.items():
         match = _OPTION.fullmatch(name)
         if match and {(cell or "").casefold() for cell in cells} <= {"true", "false", "", "on"}:
-            groups.setdefault(match[1], {})[match[2]] = name
+            question, option = (part for part in match.groups() if part is not None)
+            groups.setdefault(question, {})[option] = name
     found = dict(columns)
     for question, options in groups.items():
         if len(options) < 2:
@@ -91,5 +109,5 @@ def _without_options(columns: dict[str, list[str | None]]) -> dict[str, list[str
             continue  # several may be ticked: not a rating
         for name in options.values():
             del found[name]
-        found[question] = [one[0] if one else None for one in chosen]
+        found[question] = [_point(one[0], list(options)) if one else None for one in chosen]
     return found

@@ -28,6 +28,7 @@ HOLDERS = {"slider", "text_box", "textbox", "number", "value", "input", "", "sca
 """Names of options that hold a value instead of being one."""
 _POINT = re.compile(r"(?:scale_)?(\d+)")
 _TIME = re.compile(r"(?:(\d+)d )?(?:(\d+)h )?(?:(\d+)m )?(\d+)s")
+OWN = ("user_id", "user", "instance_id", "id")
 OFF = ("", "false", "none", "null")
 Record = tuple[str | None, str | None, dict[str, Any], dict[str, dict[str, Any]]]  # who, what, beside, answers
 
@@ -71,7 +72,7 @@ def _records(value: Any, path: Path) -> Iterable[Record]:
     for line in value if isinstance(value, list) else [value]:
         who = line.get("user_id", line.get("user")) or path.parent.name
         what = line.get("instance_id", line.get("id"))
-        beside = {key: line[key] for key in ("displayed_text", "text") if key in line}
+        beside = {key: cell for key, cell in line.items() if key not in OWN and not isinstance(cell, (dict, list))}
         beside["seconds"] = _seconds(line.get("behavioral_data"))
         yield (
             cell_text(who),

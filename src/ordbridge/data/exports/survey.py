@@ -22,14 +22,14 @@ YES_NO = {"yes", "no", "ja", "nein", "oui", "non", "sí", "si", "true", "false"}
 
 
 def person_column(sheet: Sheet) -> str | None:
-    """Return the column that names people, each in one row, or ``None``."""
+    """Return the column that names people, or ``None``; where its name is not sure, each must stand in one row."""
     named = {}
     for name in sheet.header:
         rank = rank_of("participant", name)
         if rank is None and PEOPLE & {plain(word) for word in re.split(r"[\s_:?()]+", name)}:
             rank = 2
         cells = sheet.columns[name]
-        if rank is None or None in cells or len(set(cells)) < len(cells):
+        if rank is None or None in cells or len(set(cells)) < (2 if rank < 2 else len(cells)):
             continue
         if rank < 2 or not looks_like_ratings(cells):
             named[name] = rank

@@ -19,7 +19,7 @@ comparisons are corrected for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ from ordbridge.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["LikelihoodRatios", "bartlett", "corrected", "drawn_ratios", "p_value", "prepare", "test"]
+__all__ = ["LikelihoodRatios", "bartlett", "corrected", "p_value", "prepare", "ratios_of", "test"]
 
 HIGH = 0.1  # a p-value above it need not be known more exactly
 SAME = 1e-6  # ratios closer than this are equal: what differs is rounding
@@ -100,11 +100,12 @@ def bartlett(
     Halekoh, U. & Højsgaard, S. (2014). A Kenward-Roger approximation and parametric bootstrap methods for tests in
     linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9), section 5.
     """
-    observed, ratios, notes = drawn_ratios(fit, tested, whole("draws", draws, least=19), seed, jobs, store, progress)
+    observed, drawn, notes = ratios_of(fit, tested, whole("draws", draws, least=19), seed, jobs, store, progress)
+    ratios = np.array(list(drawn))
     return corrected(observed, tested.df, ratios) | {"notes": (*notes, *_said(list(ratios), draws))}
 
 
-def drawn_ratios(
+def ratios_of(
     fit: Fit,
     tested: Hypothesis,
     draws: int,
@@ -112,10 +113,10 @@ def drawn_ratios(
     jobs: int = 1,
     store: str | PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> tuple[float, np.ndarray, tuple[str, ...]]:
-    """Return the observed likelihood ratio, those of the draws, and what there is to say."""
+) -> tuple[float, Iterator[float], tuple[str, ...]]:
+    """Return the observed likelihood ratio, those of the draws as they are wanted, and what there is to say."""
     comparison, observed, notes = prepare(fit, tested, whole("seed", seed, least=0))
-    return observed, np.array([value for (value,) in results(comparison, draws, jobs, store, progress)]), notes
+    return observed, (value for (value,) in results(comparison, draws, jobs, store, progress)), notes
 
 
 def corrected(observed: float, df: int, ratios: np.ndarray) -> dict[str, object]:
