@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 STORE = "runs/plans"
-USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "datasets", "most",
-         "draws", "goal", "on")  # fmt: skip
+USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "draws",
+         "goal", "on")  # fmt: skip
 
 
 def add(subparsers: Any) -> None:
@@ -63,7 +63,7 @@ def add(subparsers: Any) -> None:
     )
     models.add_goal(parser)
     parser.add_argument(
-        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 15 … 500"
+        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4 %% apart"
     )
     parser.add_argument(
         "--ratings",
@@ -86,14 +86,14 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
     models.add_engine(parser, usual["engine"])
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
-    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: %(default)s")
+    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer")
     parser.add_argument("--budget", help=argparse.SUPPRESS)
-    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: %(default)s")
+    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: 500, or fewer")
     parser.add_argument(
         "--null",
         type=int,
         metavar="N",
-        help="most datasets without a difference of a design, for critical value and type-I error; default: 1000",
+        help="most datasets of a design without a difference, for critical value and size; default: 800, or fewer",
     )
     parser.add_argument(
         "--calibrate",

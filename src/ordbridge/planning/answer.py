@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.planning.curve import Curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, is_excluded, order_of, verdict
+from ordbridge.planning.foresight import Powers, predictions, ruled_out
 from ordbridge.planning.hypotheses import aim_in_words, in_words
 from ordbridge.planning.money import Prices
 from ordbridge.planning.question import OBSERVED, Question
@@ -98,14 +98,19 @@ def _asked(question: Question, found: Findings) -> dict[str, Any]:
     }
 
 
-def open_below(kind: str, best: Candidate | None, rows: Rows, target: float) -> list[Candidate]:
-    """Return the cheaper designs, or all if none is recommended, those not yet known to fall short."""
+def open_below(kind: str, best: Candidate | None, rows: Rows, target: float, curve: Powers) -> list[Candidate]:
+    """Return the cheaper designs, or all if none is recommended, those not yet known to fall short.
+
+    What was not simulated because the closed form is far below the target there is taken as falling short.
+    """
     order = order_of(kind)
     cheaper = [c for c in everyone(rows) if best is None or order(c)[0] < order(best)[0]]
-    return sorted((c for c in cheaper if not is_excluded(c, rows, target)), key=order)
+    hopeless = ruled_out(curve, cheaper, target)
+    open_ones = [c for c, out in zip(cheaper, hopeless, strict=True) if c.n or not out]
+    return sorted((c for c in open_ones if not is_excluded(c, rows, target)), key=order)
 
 
-def more_datasets(undecided: Sequence[Candidate], curve: Curve, target: float) -> tuple[int, int]:
+def more_datasets(undecided: Sequence[Candidate], curve: Powers, target: float) -> tuple[int, int]:
     """Return about how many more datasets would decide about designs, and how many the one in most need would have.
 
     A power p is distinguished from the target t when 1.96 standard errors √(p(1 − p) / n) are less than |p − t|; p is
@@ -119,21 +124,22 @@ def more_datasets(undecided: Sequence[Candidate], curve: Curve, target: float) -
     return _hundreds(sum(n - c.n for c, n in needed)), _hundreds(max((n for _, n in needed), default=0))
 
 
-def _on_the_edge(undecided: Sequence[Candidate], curve: Curve, target: float) -> Iterator[tuple[Candidate, float]]:
+def _on_the_edge(undecided: Sequence[Candidate], curve: Powers, target: float) -> Iterator[tuple[Candidate, float]]:
     """Go through the designs next to the target, on either side of it, with the power that the curve predicts."""
     by_size = sorted(undecided, key=lambda c: (c.ratings_per_text, c.items, c.effect))
     for _, row in groupby(by_size, key=lambda c: c.ratings_per_text):
-        predicted = [(c, float(curve.power(c.distance, c.items, c.ratings_per_text))) for c in row]
+        designs = list(row)
+        predicted = list(zip(designs, predictions(curve, designs), strict=True))
         yield from [(c, p) for c, p in predicted if p < target][-1:]
         yield from [(c, p) for c, p in predicted if p >= target][:1]
 
 
 def sentence_of(
-    kind: str, best: Candidate | None, rows: Rows, curve: Curve, asked: Mapping[str, Any], enough: int = ENOUGH
+    kind: str, best: Candidate | None, rows: Rows, curve: Powers, asked: Mapping[str, Any], enough: int = ENOUGH
 ) -> str:
     """Return the answer: only what the verdicts of the table bear out is said without reservation."""
     target = asked["target"]
-    undecided = open_below(kind, best, rows, target)
+    undecided = open_below(kind, best, rows, target, curve)
     if kind == "power":
         return _one_design(next(iter(everyone(rows))), rows, curve, asked, enough)
     if best is None:
@@ -188,7 +194,7 @@ def over_pilots(powers: Sequence[float]) -> str:
     )
 
 
-def _one_design(c: Candidate, rows: Rows, curve: Curve, asked: Mapping[str, Any], enough: int) -> str:
+def _one_design(c: Candidate, rows: Rows, curve: Powers, asked: Mapping[str, Any], enough: int) -> str:
     text = f"With {_words(c, asked)}, {_aimed(asked)} with power {_power(c)} ({_goal(asked)})"
     found, target = verdict(c, rows, asked["target"], enough), f"{asked['target']:.0%}"
     if found == "reaches":
@@ -199,7 +205,7 @@ def _one_design(c: Candidate, rows: Rows, curve: Curve, asked: Mapping[str, Any]
     return f"{text}: whether it reaches {target} is undecided; about {more} more datasets would decide (most={most})."
 
 
-def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Curve, asked: Mapping[str, Any]) -> str:
+def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Powers, asked: Mapping[str, Any]) -> str:
     what = "design" if kind == "designs" else "effect"
     seen = [c for c in everyone(rows) if c.n]
     best = max(seen, key=lambda c: c.power, default=None)
@@ -214,7 +220,7 @@ def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Curve, as
 
 
 def _undecided(
-    begin: str, undecided: list[Candidate], kind: str, rows: Rows, curve: Curve, asked: Mapping[str, Any]
+    begin: str, undecided: list[Candidate], kind: str, rows: Rows, curve: Powers, asked: Mapping[str, Any]
 ) -> str:
     """Name the undecided designs, those with the most simulations first, and what deciding would take."""
     if not undecided:

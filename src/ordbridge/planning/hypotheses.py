@@ -276,6 +276,27 @@ def _p_values(
         yield f"{name}{WITHIN}{family}", (p, full)
 
 
+def pairs_of(term: str, labels: list[str]) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of systems that a term tests, by their numbers.
+
+    Examples
+    --------
+    >>> pairs_of("systemB", ["A", "B", "C"]), pairs_of("C - B", ["A", "B", "C"])
+    (((0, 1),), ((1, 2),))
+    >>> pairs_of("all pairs", ["A", "B", "C"])
+    ((0, 1), (0, 2), (1, 2))
+    """
+    every = tuple(combinations(range(len(labels)), 2))
+    if term in (ANY, PAIRS):
+        return every
+    if term.startswith(REFERENCE):
+        one = labels.index(term.removeprefix(REFERENCE))
+        return tuple(pair for pair in every if one in pair)
+    return tuple(
+        (i, j) for i, j in every if term == _pair_name(labels, i, j) or (i == 0 and term == f"system{labels[j]}")
+    )
+
+
 def _family(term: str, labels: list[str]) -> list[str]:
     """Return the pairs that are tested together: all, or those with one system."""
     one = term.removeprefix(REFERENCE) if term.startswith(REFERENCE) else None

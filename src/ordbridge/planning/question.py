@@ -26,7 +26,8 @@ from ordbridge.simulate.presets import preset_named
 
 __all__ = ["OBSERVED", "Question", "ask"]
 
-NULL_DATASETS = 1000  # a size of 5 % is then known to 1.4 points to either side
+USUAL = {"datasets": 1000, "most": 500, "null": 800}  # a size of 5 % is then known to 1.5 points to either side
+SLOW = {"datasets": 400, "most": 300, "null": 400}  # mixed models of more systems take twenty times as long to fit
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for
 OBSERVED = (
     "the effect is the one observed in the pilot, and power at the observed effect only repeats the pilot's p-value: "
@@ -120,13 +121,15 @@ def ask(
 ) -> Question:
     """Check the arguments of :func:`ordbridge.planning.plan` and complete them."""
     engine = engine_name(engine)
-    null = NULL_DATASETS if null is None else null
-    _check(target, alpha, model, seed, datasets=datasets, most=most, draws=draws, null=null)
-    calibrate = _calibrate(calibrate, null, alpha)
+    given = {name: count for name, count in (("datasets", datasets), ("most", most), ("null", null))
+             if count is not None}  # fmt: skip
+    _check(target, alpha, model, seed, draws=draws, **given)
     aim = {"goal": goal, "margin": margin, "on": on}
     study = read_pilot(pilot, model, formula, engine) if pilot is not None else None
     effect = _one_unit(effect, effect_points, superiority)
     what = _with_systems(_truth(truth, preset, variance, study), systems, names)
+    counts = {**_usual_counts(what.systems, model), **given}
+    calibrate = _calibrate(calibrate, counts["null"], alpha)
     called = _names(names, what, study)
     kind = _kind(effect, is_one_design(vary, design))
     if kind != "effect":
@@ -156,9 +159,9 @@ def ask(
         alpha=alpha,
         engine=engine,
         seed=seed,
-        budget=datasets,
-        most=most,
-        null=null,
+        budget=counts["datasets"],
+        most=counts["most"],
+        null=counts["null"],
         calibrate=calibrate,
         draws=draws,
         texts_per_participant=None if design is not None else texts_per_participant,
@@ -174,6 +177,11 @@ def _check(target: Any, alpha: Any, model: Any, seed: Any, **counts: Any) -> Non
         raise InputError(f"there is no model {model!r}; choose from {', '.join(KINDS)}")
     for name, value in {"seed": seed, **counts}.items():
         whole(name, value, least=0 if name in ("seed", "draws", "null") else 1)
+
+
+def _usual_counts(systems: int, model: str) -> dict[str, int]:
+    """Return how many datasets a plan has unless one says otherwise."""
+    return SLOW if systems > 2 and model in ("clmm", "lmer") else USUAL
 
 
 def _truth(truth: Any, preset: str | None, variance: str | None, study: Pilot | None) -> Truth:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.planning.curve import Curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
+from ordbridge.planning.foresight import Powers, predictions
 
 __all__ = ["Plan", "table_of"]
 
@@ -58,7 +58,7 @@ class Plan:
     designs: pa.Table
     recommended: dict[str, Any] | None
     asked: dict[str, Any]
-    curve: Curve
+    curve: Powers
     notes: tuple[str, ...] = ()
     uncertainty: pa.Table | None = None
     pairs: pa.Table | None = None
@@ -73,13 +73,14 @@ class Plan:
 def table_of(
     rows: Rows,
     best: Candidate | None,
-    curve: Curve,
+    curve: Powers,
     asked: Mapping[str, Any],
     enough: int = ENOUGH,
 ) -> pa.Table:
     """Return all candidates as a table."""
     records = []
-    for c in everyone(rows):
+    candidates = list(everyone(rows))
+    for c, predicted in zip(candidates, predictions(curve, candidates), strict=True):
         low, high = c.interval if c.n else (None, None)
         null = c.null
         size_low, size_high = null.interval if null else (None, None)
@@ -96,7 +97,7 @@ def table_of(
                 "power": c.power if c.n else None,
                 "conf_low": low,
                 "conf_high": high,
-                "predicted": float(curve.power(c.distance, c.items, c.ratings_per_text)),
+                "predicted": predicted,
                 "verdict": verdict(c, rows, asked["target"], enough),
                 "recommended": c is best,
                 "nominal_power": c.nominal / c.n if c.n else None,
