@@ -53,6 +53,10 @@ def plan(
     margin: float | None = None,
     on: str = "rating",
     draws: int = 40,
+    criteria: int = 1,
+    correlation: float = 0.5,
+    looks: int | None = None,
+    shape: str = "obrien-fleming",
     jobs: int = 1,
     store: str | os.PathLike[str] | None = None,
     progress: Callable[[str], object] | None = None,
@@ -124,6 +128,13 @@ def plan(
         (:class:`ordbridge.power.Model`).
     draws
         From a pilot: how many draws from the sampling distribution of its estimates.
+    criteria, correlation
+        How many criteria every text is rated on, each with this effect; and how the tests of two of them are assumed
+        to correlate. Power is the share of studies that find the difference on every criterion after Holm's correction
+        over criteria (:mod:`ordbridge.planning.criteria`).
+    looks, shape
+        How often the data are looked at in the course of the study, which may stop at each look, and the shape of the
+        boundary, ``"obrien-fleming"`` or ``"pocock"`` (:func:`ordbridge.planning.sequential`).
     jobs
         Worker processes; −1 for one per core.
     store
@@ -191,6 +202,10 @@ def plan(
         margin=margin,
         on=on,
         draws=draws,
+        criteria=criteria,
+        correlation=correlation,
+        looks=looks,
+        shape=shape,
     )
     with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary:
         findings = simulate(question, Path(temporary if store is None else store), jobs, progress)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordbridge.planning.closed_form import preview
+from ordbridge.planning.criteria import every_criterion
 from ordbridge.planning.curve import Curve
 from ordbridge.planning.evidence import Candidate
 from ordbridge.planning.hypotheses import ANY, REFERENCE, pairs_of
@@ -45,6 +46,8 @@ class Foresight:
     texts_per_participant: int
     adjusted: bool
     """Whether power is that of a test that keeps its level."""
+    criteria: int = 1
+    correlation: float = 0.5
     shift: float = 0.0
 
     def power(self, effect: npt.ArrayLike, items: npt.ArrayLike, ratings_per_text: npt.ArrayLike) -> np.ndarray:
@@ -91,7 +94,8 @@ class Foresight:
             pairs=self.pairs,
             test=self.test,
         )
-        return table["adjusted" if self.adjusted else "power"].to_numpy()
+        power = table["adjusted" if self.adjusted else "power"].to_numpy()
+        return every_criterion(power, self.criteria, self.correlation, self.alpha)
 
 
 Powers = Curve | Foresight

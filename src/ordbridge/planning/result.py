@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
 from ordbridge.planning.foresight import Powers, predictions
+from ordbridge.planning.looks import Sequential
+from ordbridge.planning.protocol import Protocol
 
 __all__ = ["Plan", "table_of"]
 
@@ -25,6 +27,8 @@ class Plan:
         one design detects).
     sentence
         The answer.
+    details
+        What was tested and how, how often the test rejects where nothing differs, and what looks at the data buy.
     designs
         One row per design (or effect): ``items, ratings_per_text, participants, ratings, cost, effect, n, n_failed,
         power, conf_low, conf_high`` (Clopper–Pearson), ``predicted`` by the curve through all simulations, ``verdict``
@@ -51,6 +55,11 @@ class Plan:
     sensitivity
         The power of the recommended design, or the only one, if raters or items differ more than was assumed, or the
         effect is smaller.
+    looks
+        The same study with looks at the data before its end, if they were asked for.
+    protocol
+        The planned study and its analysis, for a file from which ``ordbridge compare`` makes it later; None if no
+        design is recommended.
     """
 
     question: str
@@ -64,10 +73,13 @@ class Plan:
     pairs: pa.Table | None = None
     units: pa.Table | None = None
     sensitivity: pa.Table | None = None
+    details: tuple[str, ...] = ()
+    looks: Sequential | None = None
+    protocol: Protocol | None = None
 
     def __str__(self) -> str:
-        """Say the answer."""
-        return self.sentence
+        """Say the answer, and what it rests on."""
+        return " ".join((self.sentence, *self.details))
 
 
 def table_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pyarrow as pa
 from ordbridge.planning.evidence import Candidate, Rows, everyone, recommend
 from ordbridge.planning.forecast import Look, foresee, rehearse, said
 from ordbridge.planning.foresight import Foresight, Powers, foresight_of, predictions
-from ordbridge.planning.hypotheses import Simulations
+from ordbridge.planning.hypotheses import Simulations, pairs_of
+from ordbridge.planning.looks import Sequential, sequential
 from ordbridge.planning.pilot import over_draws
 from ordbridge.planning.question import Question
 from ordbridge.planning.search import search
@@ -45,11 +46,22 @@ class Findings:
     """With money to spend: the design with the most power that it buys."""
     sensitivity: pa.Table | None
     versions: dict[str, str]
+    looks: Sequential | None = None
+    """The same study with looks at the data before its end."""
 
 
 def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[str], object] | None = None) -> Findings:
     """Simulate what the question needs; what the folder already has is not simulated again."""
-    simulations = Simulations(question.model, folder, question.seed, question.engine, jobs, question.alpha)
+    simulations = Simulations(
+        question.model,
+        folder,
+        question.seed,
+        question.engine,
+        jobs,
+        question.alpha,
+        question.criteria,
+        question.correlation,
+    )
     tell = progress or (lambda _: None)
     if question.engine == "r" and progress is not None:
         tell(_how_long(question, simulations))
@@ -71,11 +83,41 @@ def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[st
         )
     if subject is not None and subject.n and simulations.pairs:
         pairs = simulations.of_pairs(subject.grid, subject.n, question.names, subject.critical_value)
+    looks = _looks(question, subject, folder, jobs, tell) if subject is not None else None
     affordable = _affordable(question, curve, _looker(nulls, tell))
     sensitivity = None
     if subject is not None and question.kind != "effect":
         sensitivity = _sensitivity(subject, _elsewhere(subject, simulations, curve, A_CASE), tell)
-    return Findings(curve, best, subject, differs, uncertainty, pairs, affordable, sensitivity, simulations.versions)
+    return Findings(
+        curve, best, subject, differs, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks
+    )
+
+
+def _looks(
+    question: Question, subject: Candidate, folder: Path, jobs: int, tell: Callable[[str], object]
+) -> Sequential | None:
+    """Simulate the looks at the design that the answer is about."""
+    if question.looks is None:
+        return None
+    (cell,) = subject.grid.cells
+    labels = [str(label) for label in cell.systems]
+    ((low, high),) = pairs_of(question.model.term, labels)
+    tell(f"{subject.items} items × {subject.ratings_per_text:g} ratings, {question.looks} looks")
+    return sequential(
+        cell.design,
+        cell.truth,
+        replace(question.model, term=f"system{labels[high]}"),
+        looks=question.looks,
+        shape=question.shape,
+        alpha=question.alpha,
+        datasets=question.most,
+        null=max(question.null, 100),
+        reference=labels[low],
+        engine=question.engine,
+        seed=question.seed,
+        jobs=jobs,
+        store=folder / "looks.json",
+    )
 
 
 def _affordable(question: Question, curve: Powers, look: Look) -> Candidate | None:
@@ -155,7 +197,8 @@ def _closed_form(question: Question) -> Foresight | None:
     cell = question.rows[0][0].grid.cells[0]
     labels = [str(label) for label in cell.systems]
     texts = question.texts_per_participant
-    return foresight_of(question.truth, question.model, labels, question.alpha, texts, question.calibrate)
+    found = foresight_of(question.truth, question.model, labels, question.alpha, texts, question.calibrate)
+    return found and replace(found, criteria=question.criteria, correlation=question.correlation)
 
 
 def _about(question: Question, rows: Rows) -> tuple[Candidate | None, Candidate | None]:
