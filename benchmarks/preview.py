@@ -5,7 +5,8 @@
 Designs: the five settings of Howcroft & Rieser (2021) × 30, 60, 120, 240 items × 2, 3, 5 ratings per text, 25 texts per
 participant (60 designs), with treatment and with centred slopes in turn. The effect of each is the one that a normal
 test with known variances would find in 40, 60 or 80 % of studies, in turn, so that differences can show. STORE keeps
-every fit; a run that was stopped goes on.
+every fit; a run that was stopped goes on. As many datasets without a difference as ``--null`` says give each design
+the size of the printed test and the critical value that keeps the level.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ def _preview(truth: Truth, items: int, ratings: int, model: str) -> dict[str, fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store")
-    parser.add_argument("--sims", type=int, default=300)
+    parser.add_argument("--sims", type=int, default=400)
+    parser.add_argument("--null", type=int, default=1000)
     args = parser.parse_args()
     rows = []
     for number, (setting, truth, items, ratings) in enumerate(designs()):
         design = {"kind": "counterbalanced", "texts_per_participant": 25}
         grid = Grid(truth=truth, design=design, items=items, ratings_per_text=ratings)
-        found = run(
-            grid, {"clmm": {}, "lmer": {"REML": True}}, args.sims, engine="fast", store=f"{args.store}/{number}"
-        )
+        models = {"clmm": {}, "lmer": {"REML": True}}
+        found = run(grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", calibrate=args.null)
         for row in found.power().to_pylist():
             said = _preview(truth, items, ratings, row["model"])
             rows.append(
@@ -74,19 +75,31 @@ def main() -> None:
                     "preview": said["power"],
                     "simulated": row["power"],
                     "difference": said["power"] - row["power"],
+                    "adjusted preview": said["adjusted"],
+                    "adjusted": row["adjusted_power"],
+                    "adjusted difference": said["adjusted"] - row["adjusted_power"],
+                    "size preview": said["size"],
+                    "size": row["size"],
                 }
             )
         print(pd.DataFrame(rows[-2:]).round(3).to_string(index=False, header=number == 0), flush=True)
     table = pd.DataFrame(rows)
     print()
     for model, mine in table.groupby("model"):
-        off, noise = mine["difference"], np.sqrt((mine["simulated"] * (1 - mine["simulated"])).mean() / args.sims)
-        true = np.sqrt(max(off.var() - noise**2, 0))
-        print(
-            f"{model}: {len(mine)} designs, bias {off.mean():+.3f}, largest {off.abs().max():.3f}, "
-            f"{(off.abs() <= 0.05 + 2 * noise).mean():.0%} within .05 and two Monte Carlo errors ({noise:.3f}); "
-            f"standard deviation of the differences beyond Monte Carlo error {true:.3f}"
-        )
+        for words, simulated, column in (
+            ("printed test", "simulated", "difference"),
+            ("at a critical value that keeps the level", "adjusted", "adjusted difference"),
+        ):
+            off = mine[column]
+            noise = np.sqrt((mine[simulated] * (1 - mine[simulated])).mean() / args.sims)
+            true = np.sqrt(max(off.var() - noise**2, 0))
+            print(
+                f"{model}, {words}: {len(mine)} designs, bias {off.mean():+.3f}, largest {off.abs().max():.3f}, "
+                f"{(off.abs() <= 0.05 + 2 * noise).mean():.0%} within .05 and two Monte Carlo errors ({noise:.3f}); "
+                f"standard deviation of the differences beyond Monte Carlo error {true:.3f}"
+            )
+        size = mine["size preview"] - mine["size"]
+        print(f"{model}, size of the printed test: bias {size.mean():+.4f}, largest {size.abs().max():.3f}")
 
 
 if __name__ == "__main__":

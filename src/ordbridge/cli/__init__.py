@@ -26,6 +26,7 @@ COMMANDS = (
     "simulate",
     "power",
     "plan",
+    "stop",
     "reliability",
     "judges",
     "interval",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ordbridge.checks import file_to_write
 from ordbridge.cli import models, outputs, reading, show, talk, wording
 from ordbridge.cli.defaults import defaults_of
+from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
     from ordbridge.comparison import Comparison
@@ -33,6 +34,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool")
     reading.add_options(parser)
     parser.add_argument("--scale", nargs=2, type=float, metavar=("LOWEST", "HIGHEST"), help="ends of the scale")
+    parser.add_argument("--plan", metavar="FILE", help="make the analysis that ordbridge plan --json FILE planned")
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument("--adjust", choices=ADJUSTMENTS, help="correction; default: holm, with a reference dunnett")
     parser.add_argument(
@@ -69,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     for name in ("html", "latex", "markdown", "plot"):
         if target := getattr(args, name):
             file_to_write(target)
+    if args.plan:
+        return _as_planned(args)
     settings = {name: getattr(args, name) for name in SETTINGS}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the notes
@@ -84,6 +88,37 @@ def run(args: argparse.Namespace) -> int:
             show.line(f"written: {path}")
     unanswered = {"no-answer", "not-usable"} & set(found.checks["problem"].to_pylist())
     return 1 if unanswered or not found.criteria else 0
+
+
+def _as_planned(args: argparse.Namespace) -> int:
+    """Make the planned analysis, and say where the data differ from the plan."""
+    from ordbridge.comparison import compare_as_planned
+    from ordbridge.planning import read_protocol
+
+    usual = defaults_of(compare_as_planned, "engine") | {"link": "logit", "test": "auto", "correct": "criteria"}
+    given = [f"--{name}" for name in ("model", "formula", "reference", "adjust") if getattr(args, name) is not None]
+    given += [f"--{name}" for name in ("link", "test", "correct") if getattr(args, name) != usual[name]]
+    if given:
+        raise InputError(f"{' and '.join(given)} would change the planned analysis; leave it out, or leave out --plan")
+    protocol = read_protocol(args.plan)
+    with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
+        warnings.simplefilter("ignore")  # what they say is in the notes
+        found = compare_as_planned(args.file, protocol, engine=args.engine, progress=progress, **reading.options(args))
+    if args.json:
+        told = {"tests": found.tests.to_pylist(), "departures": list(found.departures)}
+        show.line(json.dumps(told | found.comparison.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
+        return 0
+    _show(found.comparison, args)
+    show.line()
+    show.line("As planned:")
+    for line in found.sentences:
+        show.line(line)
+    show.line("The data are as planned." if not found.departures else "Where the data differ from the plan:")
+    for line in found.departures:
+        show.line(f"- {line}")
+    for path in _keep(found.comparison, args):
+        show.line(f"written: {path}")
+    return 0
 
 
 def _show(found: Comparison, args: argparse.Namespace) -> None:

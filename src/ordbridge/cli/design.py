@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from ordbridge.cli import show
 from ordbridge.cli.defaults import defaults_of
+from ordbridge.errors import InputError
 
-__all__ = ["add"]
+__all__ = ["add", "add_sheets", "keep_sheets"]
 
 
 def add(subparsers: Any) -> None:
@@ -41,8 +42,31 @@ def add(subparsers: Any) -> None:
 def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = kinds.add_parser(name, help=summary, description=summary)
     parser.add_argument("--out", metavar="FILE", help="write the assignment sheet to .csv or .parquet")
+    add_sheets(parser)
     parser.set_defaults(run=run)
     return parser
+
+
+def add_sheets(parser: argparse.ArgumentParser) -> None:
+    """Add what writes sheets for annotators."""
+    parser.add_argument(
+        "--sheets",
+        metavar="PATH",
+        help="for annotators: a folder for a CSV each, or one file for Potato (.jsonl) or Label Studio (.json)",
+    )
+    parser.add_argument("--texts", metavar="FILE", help="what the sheets show: a table item, system, text")
+
+
+def keep_sheets(table: pa.Table, args: argparse.Namespace) -> list[str]:
+    """Write the sheets, if they were asked for, and say where."""
+    from ordbridge.design import sheets
+
+    if args.texts and not args.sheets:
+        raise InputError("--texts belong to --sheets, which says where the sheets go")
+    if not args.sheets:
+        return []
+    written = sheets(table, args.sheets, texts=args.texts)
+    return [str(written[0]) if len(written) == 1 else f"{len(written)} files in {args.sheets}"]
 
 
 def _numbers(parser: argparse.ArgumentParser, build: Callable[..., pa.Table]) -> None:
@@ -63,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
     build: Callable[..., pa.Table] = getattr(design, args.kind.replace("-", "_"))
     options = {
-        name: value for name, value in vars(args).items() if name not in {"command", "kind", "out", "parser", "run"}
+        name: value
+        for name, value in vars(args).items()
+        if name not in {"command", "kind", "out", "parser", "run", "sheets", "texts"}
     }
     table = build(**options)
     show.table(design.check(table), title=_size(table))
@@ -71,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         show.line(note.decode())
     if args.out:
         show.line(f"written to {write(sheet(table), args.out)}")
+    for where in keep_sheets(table, args):
+        show.line(f"written to {where}")
     return 0
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import models, outputs, reading, show, talk, wording
 from ordbridge.cli.defaults import defaults_of
+from ordbridge.cli.design import add_sheets, keep_sheets
 from ordbridge.errors import InputError
 from ordbridge.models.kinds import KINDS
+from ordbridge.planning.stopping import SHAPES
 
 if TYPE_CHECKING:
     from ordbridge.planning import Plan
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 STORE = "runs/plans"
-USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "datasets", "most",
-         "draws", "goal", "on")  # fmt: skip
+USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "draws",
+         "goal", "on", "criteria", "correlation", "shape")  # fmt: skip
 
 
 def add(subparsers: Any) -> None:
@@ -62,8 +64,16 @@ def add(subparsers: Any) -> None:
         help="with more than two systems: two names, or `any`, or `pairs` (Holm), or `reference NAME` (Holm)",
     )
     models.add_goal(parser)
+    parser.add_argument("--criteria", type=int, metavar="N", help="criteria that each text is rated on; default: 1")
     parser.add_argument(
-        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 15 … 500"
+        "--correlation", type=float, metavar="R", help="assumed between the tests of criteria; default: %(default)s"
+    )
+    parser.add_argument(
+        "--looks", type=int, metavar="N", help="look at the data so often, and stop early if it is clear"
+    )
+    parser.add_argument("--shape", choices=SHAPES, help="of the boundary of looks; default: %(default)s")
+    parser.add_argument(
+        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4 %% apart"
     )
     parser.add_argument(
         "--ratings",
@@ -86,14 +96,14 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
     models.add_engine(parser, usual["engine"])
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
-    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: %(default)s")
+    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer")
     parser.add_argument("--budget", help=argparse.SUPPRESS)
-    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: %(default)s")
+    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: 500, or fewer")
     parser.add_argument(
         "--null",
         type=int,
         metavar="N",
-        help="most datasets without a difference of a design, for critical value and type-I error; default: 1000",
+        help="most datasets of a design without a difference, for critical value and size; default: 800, or fewer",
     )
     parser.add_argument(
         "--calibrate",
@@ -108,6 +118,10 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
     parser.add_argument("--plot", metavar="FILE", help="draw the trade-off: .png, .svg or .pdf")
+    parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
+    parser.add_argument("--json", metavar="FILE", help="write the plan, for ordbridge compare and stop --plan FILE")
+    parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
+    add_sheets(parser)
     outputs.add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(**usual, run=run)
@@ -167,7 +181,7 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     names = ("pilot", "preset", "variance", "target", "alpha", "model", "formula", "design", "texts_per_participant",
              "effect_points", "superiority", "systems", "names", "currency", "spend", "loss", "minutes",
              "engine", "seed", "datasets", "most", "null", "calibrate", "goal", "margin", "on",
-             "draws", "jobs", "store")  # fmt: skip
+             "criteria", "correlation", "looks", "shape", "draws", "jobs", "store")  # fmt: skip
     return {name: getattr(args, name) for name in names} | {
         "truth": Truth.from_toml(args.truth) if args.truth else None,
         "effect": _effect(args.effect),
@@ -215,7 +229,11 @@ def _show(found: Plan, args: argparse.Namespace) -> None:
         show.table(found.uncertainty, title="Power over the uncertainty of the pilot")
     for note in found.notes:
         show.line(f"note: {wording.as_typed(note, args)}")
+    if found.looks is not None:
+        show.table(found.looks.looks, title=f"Looks at the data, {found.looks.shape} boundary")
     show.line(wording.as_typed(found.sentence, args))
+    for line in found.details:
+        show.line(wording.as_typed(line, args))
 
 
 def _keep(found: Plan, args: argparse.Namespace) -> None:
@@ -227,5 +245,29 @@ def _keep(found: Plan, args: argparse.Namespace) -> None:
         from ordbridge import figures
 
         show.line(f"wrote {outputs.draw(figures.plan_contours(found), args.plot)}")
+    if args.plot_money:
+        from ordbridge import figures
+
+        show.line(f"wrote {outputs.draw(figures.plan_money(found), args.plot_money)}")
+    _keep_protocol(found, args)
     for path in outputs.keep(found, args):
         show.line(f"wrote {path}")
+
+
+def _keep_protocol(found: Plan, args: argparse.Namespace) -> None:
+    """Write the plan, the pre-registration and the sheets, if there is a study to write about."""
+    from ordbridge.planning import preregistration, sheet_of, write_protocol
+    from ordbridge.writing import write_text
+
+    if not (args.json or args.preregistration or args.sheets or args.texts):
+        return
+    if found.protocol is None:
+        talk.tell("no design is recommended, so neither plan nor pre-registration nor sheets are written")
+        return
+    if args.json:
+        show.line(f"wrote {write_protocol(found.protocol, args.json)}")
+    if args.preregistration:
+        show.line(f"wrote {write_text(args.preregistration, preregistration(found))}")
+    if args.sheets or args.texts:
+        for where in keep_sheets(sheet_of(found.protocol), args):
+            show.line(f"wrote {where}")

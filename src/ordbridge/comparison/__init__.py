@@ -3,6 +3,7 @@
 from ordbridge.comparison.api import compare
 from ordbridge.comparison.differences import TESTS
 from ordbridge.comparison.family import ADJUSTMENTS
+from ordbridge.comparison.planned import PlannedComparison, compare_as_planned
 from ordbridge.comparison.result import Comparison
 
-__all__ = ["ADJUSTMENTS", "TESTS", "Comparison", "compare"]
+__all__ = ["ADJUSTMENTS", "TESTS", "Comparison", "PlannedComparison", "compare", "compare_as_planned"]

@@ -2,5 +2,6 @@
 
 from ordbridge.design.generate import counterbalanced, crossed, howcroft2021, latin_square
 from ordbridge.design.inspect import check, from_ratings
+from ordbridge.design.sheets import sheets
 
-__all__ = ["check", "counterbalanced", "crossed", "from_ratings", "howcroft2021", "latin_square"]
+__all__ = ["check", "counterbalanced", "crossed", "from_ratings", "howcroft2021", "latin_square", "sheets"]

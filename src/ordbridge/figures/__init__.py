@@ -4,7 +4,7 @@ from ordbridge.figures.coefficients import forest
 from ordbridge.figures.judges import judge_against_people
 from ordbridge.figures.latent import implied_difference
 from ordbridge.figures.moving_thresholds import thresholds
-from ordbridge.figures.plan import plan_contours
+from ordbridge.figures.plan import plan_contours, plan_money
 from ordbridge.figures.power import power_curves
 from ordbridge.figures.raters import categories_used, d_study, pairs_heatmap, ratings_by_item, severity_and_consistency
 from ordbridge.figures.scale import scale_views
@@ -19,6 +19,7 @@ __all__ = [
     "judge_against_people",
     "pairs_heatmap",
     "plan_contours",
+    "plan_money",
     "power_curves",
     "ratings_by_item",
     "scale_views",

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from ordbridge.planning import Plan
 
-__all__ = ["plan_contours"]
+__all__ = ["plan_contours", "plan_money"]
 
+ACROSS, UP = 60, 40  # points of the grid under the contours
+ENOUGH = 0.99  # a power beyond which nobody plans
 VERDICTS = {"reaches": BLUE, "undecided": GREY, "falls short": ORANGE}
 
 
@@ -58,17 +60,53 @@ def plan_contours(plan: Plan) -> Figure:
 
 
 def _contours(figure: Figure, panel: Axes, plan: Plan, rows: list[dict[str, Any]]) -> None:
-    items, ratings = (np.array(sorted({row[name] for row in rows})) for name in ("items", "ratings_per_text"))
-    m, r = np.meshgrid(np.linspace(items[0], items[-1], 150), np.linspace(ratings[0], ratings[-1], 100))
+    ratings = np.array(sorted({row["ratings_per_text"] for row in rows}))
+    m, r = np.meshgrid(np.linspace(*_interesting(rows), ACROSS), np.linspace(ratings[0], ratings[-1], UP))
     power = plan.curve.power(_distance(plan, rows), m, r)
     shades = panel.contourf(m, r, power, levels=np.linspace(0, 1, 11), cmap="Greys", alpha=0.4)
     figure.colorbar(shades, ax=panel, label="power (curve through all simulations)")
     if power.min() < plan.asked["target"] < power.max():
         line = panel.contour(m, r, power, levels=[plan.asked["target"]], colors=[INK], linewidths=2)
         panel.clabel(line, fmt=lambda level: f"{level:.0%}", fontsize=9)
+    _price_lines(panel, plan, m, r)
+    panel.set_xlim(m.min(), m.max())
     panel.set_yticks(ratings, [f"{number:g}" for number in ratings])
     panel.set_xlabel("items")
     panel.set_ylabel("ratings per text")
+
+
+def _interesting(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return from how many to how many items a picture goes: to where all that was simulated, or matters, is seen."""
+    items = sorted({row["items"] for row in rows})
+    seen = [row["items"] for row in rows if row["n"]]
+    flat = [row["items"] for row in rows if row["predicted"] >= ENOUGH]
+    fewest = min(row["ratings_per_text"] for row in rows)
+    last = min((row["items"] for row in rows if row["ratings_per_text"] == fewest and row["predicted"] >= ENOUGH),
+               default=items[-1])  # fmt: skip
+    return items[0], max([last if flat else items[-1], *seen])
+
+
+def _price_lines(panel: Axes, plan: Plan, m: np.ndarray, r: np.ndarray) -> None:
+    """Draw lines of equal cost, or of equally many ratings if there are no prices."""
+    from ordbridge.planning.money import Prices
+
+    asked = plan.asked
+    ratings = m * r * len(asked["systems"])
+    if asked["cost"] and asked["texts_per_participant"]:
+        prices = Prices(**asked["cost"])
+        price = (prices.rating + prices.participant / asked["texts_per_participant"]) * ratings
+        price, say = price * (1 + prices.fee) / (1 - prices.loss), lambda level: prices.say(level).removesuffix(".00")
+    else:
+        price, say = ratings, lambda level: f"{level:g} ratings"
+    lines = panel.contour(m, r, price, levels=_round(price.max()), colors=[BLUE], linewidths=0.6, linestyles="--")
+    panel.clabel(lines, fmt=say, fontsize=7)
+
+
+def _round(most: float) -> list[float]:
+    """Return some round numbers up to a number, each about twice the one before."""
+    scale = 10.0 ** np.arange(-2, 9)
+    every = np.sort(np.concatenate([scale, 2 * scale, 5 * scale]))
+    return [float(level) for level in every[every < most][-5:]]
 
 
 def _distance(plan: Plan, rows: list[dict[str, Any]]) -> float:
@@ -109,3 +147,59 @@ def _simulated(panel: Axes, plan: Plan, rows: list[dict[str, Any]], x: str, y: s
     if (best := plan.recommended) is not None and plan.question != "power":
         ring: dict[str, Any] = {"facecolor": "none", "edgecolor": INK, "linewidth": 1.6, "zorder": 4, "clip_on": False}
         panel.scatter([best[x]], [best[y]], s=150, label="recommended", **ring)
+
+
+def plan_money(plan: Plan) -> Figure:
+    """Draw power against money, or against the number of ratings if there are no prices.
+
+    Each line is one number of ratings per text; where two lines cross, the other one is the better buy beyond. Dots are
+    simulated designs with their intervals, the ring is the recommended one, and a dashed line is the money there is.
+
+    Parameters
+    ----------
+    plan
+        What :func:`ordbridge.planning.plan` returned, for several designs.
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> truth = ob.simulate.Truth(effects=(1.0,), thresholds=(-1, 0, 1))
+    >>> vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
+    >>> plan = ob.planning.plan(truth, model="lm", vary=vary, texts_per_participant=10, cost={"rating": 0.1})
+    >>> plan_money(plan).axes[0].get_xlabel()
+    'cost'
+    """
+    asked = plan.asked
+    rows = plan.designs.to_pylist()
+    axis = "cost" if asked["cost"] else "ratings"
+    figure = empty_figure(6.6, 4.2)
+    panel = figure.subplots()
+    most = _dearest(rows, axis, plan)
+    styles = ("-", "--", "-.", ":")
+    for number, each in enumerate(sorted({row["ratings_per_text"] for row in rows})):
+        line = sorted((row[axis], row["predicted"]) for row in rows if row["ratings_per_text"] == each)
+        line = [point for point in line if point[0] <= most]
+        if len(line) > 1:
+            x, y = zip(*line, strict=True)
+            style = styles[number % len(styles)]
+            panel.plot(x, y, color=INK, linestyle=style, linewidth=1.1, label=f"{each:g} ratings per text")
+    panel.axhline(asked["target"], color=GREY, linewidth=0.8, linestyle=":")
+    if asked["spend"]:
+        panel.axvline(asked["spend"], color=ORANGE, linewidth=1.0, linestyle="--", label="to spend")
+    _simulated(panel, plan, [row for row in rows if row["n"] and row[axis] <= most], axis, "power")
+    panel.set_ylim(-0.02, 1.02)
+    panel.set_xlim(left=0, right=most * 1.03)
+    currency = asked["cost"]["currency"] if asked["cost"] else ""
+    panel.set_xlabel("ratings in all" if axis == "ratings" else f"cost ({currency})" if currency else "cost")
+    panel.set_ylabel("power")
+    what = "Power and money" if axis == "cost" else "Power and ratings"
+    title(panel, what, f"{asked['test']}, target {asked['target']:.0%}, alpha {asked['alpha']:g}")
+    panel.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    return figure
+
+
+def _dearest(rows: list[dict[str, Any]], axis: str, plan: Plan) -> float:
+    """Return where the picture ends: where more money hardly buys more power, and all that was simulated is seen."""
+    enough = [row[axis] for row in rows if row["predicted"] >= ENOUGH]
+    seen = [row[axis] for row in rows if row["n"]] + [plan.asked["spend"] or 0.0]
+    return float(max(min(enough, default=max(row[axis] for row in rows)), *seen))

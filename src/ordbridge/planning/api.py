@@ -45,14 +45,18 @@ def plan(
     minutes: float | None = None,
     engine: str = "fast",
     seed: int = 0,
-    datasets: int = 1200,
-    most: int = 400,
+    datasets: int | None = None,
+    most: int | None = None,
     null: int | None = None,
     calibrate: bool | None = None,
     goal: str = "difference",
     margin: float | None = None,
     on: str = "rating",
-    draws: int = 20,
+    draws: int = 40,
+    criteria: int = 1,
+    correlation: float = 0.5,
+    looks: int | None = None,
+    shape: str = "obrien-fleming",
     jobs: int = 1,
     store: str | os.PathLike[str] | None = None,
     progress: Callable[[str], object] | None = None,
@@ -107,14 +111,15 @@ def plan(
     seed
         The same seed gives the same plan, with any number of jobs and after any interruption.
     datasets, most
-        How many datasets are simulated in all, and for one design. A fixed design gets ``most``.
+        How many datasets are simulated in all, and for one design. A fixed design gets ``most``. Default: 1000 and 500;
+        400 and 300 for mixed models of more than two systems, which take much longer to fit.
     null
         How many datasets without any difference are simulated besides, of a design: for the type-I error of the test,
-        and for its critical value. Default: 1000; 0 for none. They are fitted by the native engine, whose p-values
-        are R's, unless it cannot fit the model.
+        and for its critical value. Default: 800, for mixed models of more than two systems 400; 0 for none. They are
+        fitted by the native engine, whose p-values are R's, unless it cannot fit the model.
     calibrate
         Whether power is that of a test that keeps its level: p has to fall below a critical value, which each design
-        has from five times as many datasets without a difference as with one, ``null`` at most
+        has from twice as many datasets without a difference as with one, ``null`` at most
         (:mod:`ordbridge.power.calibration`). Default: yes, unless ``null`` is below 200. A linear model whose mean
         ratings differ at latent effect 0 is taken at alpha.
     goal, margin, on
@@ -123,6 +128,13 @@ def plan(
         (:class:`ordbridge.power.Model`).
     draws
         From a pilot: how many draws from the sampling distribution of its estimates.
+    criteria, correlation
+        How many criteria every text is rated on, each with this effect; and how the tests of two of them are assumed
+        to correlate. Power is the share of studies that find the difference on every criterion after Holm's correction
+        over criteria (:mod:`ordbridge.planning.criteria`).
+    looks, shape
+        How often the data are looked at in the course of the study, which may stop at each look, and the shape of the
+        boundary, ``"obrien-fleming"`` or ``"pocock"`` (:func:`ordbridge.planning.sequential`).
     jobs
         Worker processes; −1 for one per core.
     store
@@ -136,11 +148,13 @@ def plan(
 
     Notes
     -----
-    Each design is simulated until the exact interval of its power is on one side of the target or ``most`` datasets
-    are spent. The interval is the usual one for a fixed number of datasets; looking at it five or six times makes it a
-    little too narrow for designs whose power is very close to the target. A design is recommended only if it was shown
-    to reach the target by 200 datasets (``most``, if that is fewer) or more, and by all together where larger designs
-    came out lower (:func:`ordbridge.planning.evidence.verdict`). The answer says what is undecided.
+    Where there is a closed form (:func:`ordbridge.planning.preview`: differences tested by ``clmm`` and ``lmer`` with
+    all random slopes), it proposes which designs to simulate, corrected by what has been simulated. Each of these is
+    simulated until the exact interval of its power is on one side of the target or ``most`` datasets are spent. The
+    interval is the usual one for a fixed number of datasets; looking at it five or six times makes it a little too
+    narrow for designs whose power is very close to the target. A design is recommended only if it was shown to reach
+    the target by 200 datasets (``most``, if that is fewer) or more, and by all together where larger designs came out
+    lower (:func:`ordbridge.planning.evidence.verdict`). The answer says what is undecided.
 
     References
     ----------
@@ -188,6 +202,10 @@ def plan(
         margin=margin,
         on=on,
         draws=draws,
+        criteria=criteria,
+        correlation=correlation,
+        looks=looks,
+        shape=shape,
     )
     with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary:
         findings = simulate(question, Path(temporary if store is None else store), jobs, progress)

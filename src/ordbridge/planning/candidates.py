@@ -19,7 +19,8 @@ from ordbridge.tables import to_arrow
 
 __all__ = ["candidates_of", "is_one_design"]
 
-ITEMS = (*range(10, 100, 5), *range(100, 200, 10), *range(200, 501, 25))
+STEP = 0.04  # of the items from one design to the next: a finer grid is below the error of any simulated power
+MOST_ITEMS = 500
 RATINGS = (2, 3, 5, 10)
 EFFECTS = tuple(round(0.02 * step, 2) for step in range(2, 101))
 
@@ -71,6 +72,21 @@ def _candidate(
     return Candidate(items, ratings_a_text, participants, count, price, effect, grid)
 
 
+def usual_items(least: int = 10) -> list[int]:
+    """Return the numbers of items that are tried unless one says otherwise: one step apart, in round numbers.
+
+    Examples
+    --------
+    >>> usual_items(25)[:6], usual_items()[-3:]
+    ([25, 26, 27, 28, 29, 30], [460, 480, 500])
+    """
+    items = [least]
+    while items[-1] < MOST_ITEMS:
+        step = next(s for s in (20, 10, 5, 4, 2, 1) if s <= max(1.0, STEP * items[-1] * 1.1))
+        items.append((items[-1] // step + 1) * step)
+    return items
+
+
 def is_one_design(vary: Mapping[str, Any] | None, design: Any) -> bool:
     """Tell whether there is only one design to think about."""
     if design is not None and vary is not None:
@@ -85,7 +101,7 @@ def is_one_design(vary: Mapping[str, Any] | None, design: Any) -> bool:
 def _axes(vary: Mapping[str, Any] | None, texts: int = 1) -> tuple[list[int], list[int]]:
     """Return the numbers of items and of ratings per text, ascending."""
     axes = []
-    for name, default in (("items", {max(texts, i) for i in ITEMS}), ("ratings_per_text", RATINGS)):
+    for name, default in (("items", usual_items(max(10, texts))), ("ratings_per_text", RATINGS)):
         value = (vary or {}).get(name, default)
         values = [value] if isinstance(value, (int, np.integer)) else list(value)
         if not values or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in values):

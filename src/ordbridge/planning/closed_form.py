@@ -20,7 +20,8 @@ level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ import pyarrow as pa
 
 from ordbridge.checks import choice
 from ordbridge.models.residuals import LINKS
+from ordbridge.planning.families import any_power, every_power
 from ordbridge.simulate import Truth
 from ordbridge.simulate.rating_scale import rating_moments
 
@@ -37,8 +39,8 @@ __all__ = ["Sources", "preview", "sources_of"]
 NODES = 31
 STEP = 1e-4  # for the derivative of category probabilities
 LEAST = 1e-12
-QUANTILES = 12
-BISECTIONS = 14
+QUANTILES = 10
+STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def preview(
     model: str = "clmm",
     alpha: float = 0.05,
     pairs: Sequence[tuple[int, int]] | None = None,
+    test: str = "hardest",
 ) -> pa.Table:
     """Compute the power of designs without simulating.
 
@@ -107,8 +110,11 @@ def preview(
     alpha
         The level of the test.
     pairs
-        Which pairs of systems are tested, by their numbers; the power is that of the pair that is hardest to find.
-        Default: every system with the first one.
+        Which pairs of systems are tested, by their numbers. Default: every system with the first one.
+    test
+        What counts: the pair that is ``"hardest"`` to find, tested alone; ``"every"`` pair that truly differs, after
+        Holm's correction; or ``"any"`` difference of systems, by a likelihood ratio test. The last two take the
+        variances as known, so that their size is the level.
 
     Returns
     -------
@@ -145,9 +151,17 @@ def preview(
     raters = np.ceil(texts * r / texts_per_participant) if participants is None else np.asarray(participants, float)
     raters = np.broadcast_to(raters, m.shape)
     tested = [(0, s) for s in range(1, truth.systems)] if pairs is None else list(pairs)
+    choice("test", test, ("hardest", "every", "any"))
     found = [_of_pair(sources.of_pair(*pair), m, r, raters, alpha, model) for pair in tested]
     hardest = np.argmin([power for power, *_ in found], axis=0)
     power, adjusted, size, error = (np.choose(hardest, column) for column in zip(*found, strict=True))
+    if test != "hardest":
+        power = (
+            any_power(sources, m, r, raters, alpha)
+            if test == "any"
+            else every_power(sources, tested, m, r, raters, alpha)
+        )
+        adjusted, size = power, np.full_like(size, alpha)
     return pa.table(
         {
             "items": m.astype(int).ravel(),
@@ -174,31 +188,30 @@ def _of_pair(
     shift = abs(difference) / np.sqrt(variance)
     ratio = np.sqrt(spread.estimated / variance[..., None, None])  # of estimated to true standard error
 
-    def beyond(critical: np.ndarray, at: np.ndarray) -> np.ndarray:
-        limit, true = critical * ratio, at[..., None, None]
+    printed = spread.critical(alpha, model) * ratio
+    true = shift[..., None, None]
+
+    def beyond(limit: np.ndarray) -> np.ndarray:
         return np.asarray((ndtr(true - limit) + ndtr(-true - limit)).mean((-1, -2)))
 
-    printed = spread.critical(alpha, model)
-    nothing = np.zeros_like(shift)
-    size = beyond(printed, nothing)
-    return (
-        beyond(printed, shift),
-        beyond(printed * _stretch(beyond, printed, nothing, alpha), shift),
-        size,
-        variance**0.5,
-    )
+    size = 2 * ndtr(-printed).mean((-1, -2))
+    return beyond(printed), beyond(printed * _stretch(printed, alpha)[..., None, None]), size, variance**0.5
 
 
-def _stretch(
-    beyond: Callable[[np.ndarray, np.ndarray], np.ndarray], printed: np.ndarray, nothing: np.ndarray, alpha: float
-) -> np.ndarray:
-    """Return by what the printed critical value is multiplied so that a true null is rejected in ``alpha``."""
-    low, high = np.full(nothing.shape, 0.2), np.full(nothing.shape, 20.0)
-    for _ in range(BISECTIONS):
-        middle = np.sqrt(low * high)
-        rejects = beyond(printed * middle[..., None, None], nothing) > alpha
-        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle)
-    return np.asarray(np.sqrt(low * high)[..., None, None])
+def _stretch(limits: np.ndarray, alpha: float) -> np.ndarray:
+    """Return by what all limits of a design are multiplied so that a true null is beyond them in ``alpha``.
+
+    Newton's steps for the logarithm of the size, which is nearly a straight line.
+    """
+    from scipy.special import ndtr
+
+    stretch = np.ones(limits.shape[:-2])
+    for _ in range(STEPS):
+        at = limits * stretch[..., None, None]
+        size = 2 * ndtr(-at).mean((-1, -2))
+        slope = -(2 * limits * np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)).mean((-1, -2)) / size
+        stretch = np.clip(stretch - np.log(size / alpha) / slope, 0.5 * stretch, 2 * stretch)
+    return stretch
 
 
 @dataclass(frozen=True)
@@ -223,14 +236,14 @@ class _EstimatedVariance:
         n_items: np.ndarray,
         n_noise: np.ndarray,
     ) -> _EstimatedVariance:
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
         quantile = (np.arange(QUANTILES) + 0.5) / QUANTILES
         squares, shares = [], []
         for source, n in ((raters, n_raters), (items, n_items)):
             free = np.maximum(n - 1, 1)[..., None]
             # Maximum likelihood divides by n, REML by n − 1; simulated sizes of clmm are nearer to the second.
-            squares.append((source + noise)[..., None] * chi2.ppf(quantile, free) / free)
+            squares.append((source + noise)[..., None] * chdtri(free, 1 - quantile) / free)
             shares.append(free)
         of_raters, of_items = squares[0][..., :, None], squares[1][..., None, :]
         base = noise[..., None, None]
@@ -246,11 +259,11 @@ class _EstimatedVariance:
 
     def critical(self, alpha: float, model: str) -> np.ndarray:
         """Return the printed test's critical value: normal (clmm), or t with Satterthwaite's degrees of freedom."""
-        from scipy.stats import norm, t
+        from scipy.special import ndtri, stdtrit
 
         if model == "clmm":
-            return np.full_like(self.df, norm.isf(alpha / 2))
-        return np.asarray(t.isf(alpha / 2, self.df))
+            return np.full_like(self.df, ndtri(1 - alpha / 2))
+        return np.asarray(stdtrit(self.df, 1 - alpha / 2))
 
 
 def _information(truth: Truth, location: np.ndarray, spread: np.ndarray) -> np.ndarray:

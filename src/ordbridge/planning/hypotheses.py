@@ -22,6 +22,7 @@ from ordbridge.formula import Number, Summand, names, parse
 from ordbridge.models.engines import engine_module
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
+from ordbridge.planning.criteria import of_criteria
 from ordbridge.power.api import carry_out, run
 from ordbridge.power.assignment import Assignment
 from ordbridge.power.backends import choose
@@ -123,6 +124,9 @@ class Simulations:
     engine: str
     jobs: int
     alpha: float
+    criteria: int = 1
+    correlation: float = 0.5
+    """How many criteria there are, and how their tests are assumed to correlate."""
     versions: dict[str, str] = field(default_factory=dict)
     """Of R and its packages, as the workers report them."""
 
@@ -141,7 +145,9 @@ class Simulations:
         fits = self._fits(grid, n)
         fits = fits.filter(pc.and_(pc.equal(fits["model"], self.model.name), pc.less(fits["replicate"], n)))
         failed = pc.is_in(fits["status"], pa.array(FAILED)).to_numpy()
-        return np.where(failed, np.nan, fits["p_value"].to_numpy())
+        p = np.where(failed, np.nan, fits["p_value"].to_numpy())
+        differ = any(grid.cells[0].truth.effects)
+        return of_criteria(p, self.criteria, self.correlation, differ=differ)
 
     def count(self, grid: Grid, n: int, critical: float | None = None) -> tuple[int, int, int]:
         """Bring a design to ``n`` datasets; return how many there are, are significant (at alpha), and failed."""
@@ -274,6 +280,27 @@ def _p_values(
     yield family, (max(differ) if differ else min(adjusted.values()), full)
     for name, p in adjusted.items():
         yield f"{name}{WITHIN}{family}", (p, full)
+
+
+def pairs_of(term: str, labels: list[str]) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of systems that a term tests, by their numbers.
+
+    Examples
+    --------
+    >>> pairs_of("systemB", ["A", "B", "C"]), pairs_of("C - B", ["A", "B", "C"])
+    (((0, 1),), ((1, 2),))
+    >>> pairs_of("all pairs", ["A", "B", "C"])
+    ((0, 1), (0, 2), (1, 2))
+    """
+    every = tuple(combinations(range(len(labels)), 2))
+    if term in (ANY, PAIRS):
+        return every
+    if term.startswith(REFERENCE):
+        one = labels.index(term.removeprefix(REFERENCE))
+        return tuple(pair for pair in every if one in pair)
+    return tuple(
+        (i, j) for i, j in every if term == _pair_name(labels, i, j) or (i == 0 and term == f"system{labels[j]}")
+    )
 
 
 def _family(term: str, labels: list[str]) -> list[str]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ordbridge.checks import choice, share, whole
 from ordbridge.errors import InputError
@@ -88,6 +89,7 @@ def sequential(
     alpha: float = 0.05,
     datasets: int = 400,
     null: int = 1000,
+    reference: str | None = None,
     engine: str = "fast",
     seed: int = 0,
     jobs: int = 1,
@@ -106,6 +108,8 @@ def sequential(
         As for :func:`ordbridge.planning.stopping.boundaries`; shares are shares of the participants.
     datasets, null
         How many studies are simulated with the effect and without it.
+    reference
+        The system that the tested one is compared with. Default: the first one.
     engine, seed, jobs, store, progress
         As for :func:`ordbridge.planning.plan`; ``store`` is a file.
 
@@ -130,8 +134,8 @@ def sequential(
     share("alpha", alpha)
     for name, value in (("datasets", datasets), ("null", null)):
         whole(name, value, least=10)
-    study = _Study.of(design, truth, model, times, engine_name(engine), seed)
-    nothing = _Study.of(design, truth.shift(effect=[0.0] * len(truth.effects)), model, times, engine_name(engine), seed)
+    study = _Study.of(design, truth, model, times, engine_name(engine), seed, reference)
+    nothing = replace(study, truth=truth.shift(effect=[0.0] * len(truth.effects)))
     under_null = np.array(list(results(nothing, null, jobs, store, progress)))
     with_effect = np.array(list(results(study, datasets, jobs, store, progress)))
     form = shape_of(times, shape)
@@ -153,9 +157,19 @@ class _Study:
     times: tuple[float, ...]
     engine: str
     seed: int
+    reference: str | None = None
 
     @classmethod
-    def of(cls, design: Any, truth: Truth, model: Model, times: np.ndarray, engine: str, seed: int) -> _Study:
+    def of(
+        cls,
+        design: Any,
+        truth: Truth,
+        model: Model,
+        times: np.ndarray,
+        engine: str,
+        seed: int,
+        reference: str | None = None,
+    ) -> _Study:
         columns = Simulator(design, truth).columns
         code = columns["participant"].combine_chunks().dictionary_encode().indices.to_numpy()
         order = np.argsort(code, kind="stable")
@@ -168,7 +182,7 @@ class _Study:
             )
         rows = tuple(int(np.searchsorted(code, n)) for n in participants)
         table = pa.table({name: column.take(pa.array(order)) for name, column in columns.items()})
-        return cls(table, truth, model, rows, tuple(participants), tuple(map(float, times)), engine, seed)
+        return cls(table, truth, model, rows, tuple(participants), tuple(map(float, times)), engine, seed, reference)
 
     @cached_property
     def _simulator(self) -> Simulator:
@@ -176,7 +190,7 @@ class _Study:
 
     @property
     def fingerprint(self) -> str:
-        parts = (self.truth.to_dict(), self.model.to_dict(), self.rows, self.engine, self.seed)
+        parts = (self.truth.to_dict(), self.model.to_dict(), self.rows, self.engine, self.seed, self.reference)
         told = hashlib.sha256(repr(parts).encode())
         told.update(repr(self.design.to_pydict()).encode())
         return told.hexdigest()[:16]
@@ -185,19 +199,33 @@ class _Study:
         """Return z at each look, 0 where there is none."""
         stream = np.random.SeedSequence(self.seed, spawn_key=(9, draw))
         table = self.design.append_column("rating", pa.array(self._simulator.draw(stream)[0]))
-        return [self._z(table.slice(0, rows)) for rows in self.rows]
+        if self.reference is not None:
+            table = with_reference(table, self.reference)
+        found = (z_of(self.model, table.slice(0, rows), self.engine) for rows in self.rows)
+        return [0.0 if z is None else z for z in found]
 
-    def _z(self, table: pa.Table) -> float:
-        from scipy.stats import norm
 
-        try:
-            problem = prepare(self.model.kind, self.model.formula, table, **self.model.options, timeout=None)
-            found = engine_module(self.engine).fit(problem)
-        except FAILURES:
-            return 0.0
-        place = found.terms.index(self.model.term)
-        p = float(found.p_value[place])
-        return float(np.sign(found.estimate[place]) * norm.isf(max(p, 1e-300) / 2)) if np.isfinite(p) else 0.0
+def with_reference(table: pa.Table, reference: str) -> pa.Table:
+    """Return ratings whose first system is this one, the others in the order of their names."""
+    systems = table["system"].cast(pa.string()).combine_chunks()
+    order = [reference, *sorted(set(systems.to_pylist()) - {reference})]
+    codes = pc.index_in(systems, value_set=pa.array(order))
+    place = table.column_names.index("system")
+    return table.set_column(place, "system", pa.DictionaryArray.from_arrays(codes, pa.array(order)))
+
+
+def z_of(model: Model, table: pa.Table, engine: str) -> float | None:
+    """Return the normal score of the tested coefficient in ratings; None where the model cannot be fitted."""
+    from scipy.stats import norm
+
+    try:
+        problem = prepare(model.kind, model.formula, table, **model.options, timeout=None)
+        found = engine_module(engine).fit(problem)
+    except FAILURES:
+        return None
+    place = found.terms.index(model.term)
+    p = float(found.p_value[place])
+    return float(np.sign(found.estimate[place]) * norm.isf(max(p, 1e-300) / 2)) if np.isfinite(p) else None
 
 
 def _quantile(largest: np.ndarray, alpha: float) -> float:

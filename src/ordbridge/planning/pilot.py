@@ -15,16 +15,12 @@ from ordbridge.design.inspect import encode
 from ordbridge.errors import ConvergenceWarning, FitError, InputError, StatisticalWarning
 from ordbridge.models import api
 from ordbridge.models.fit import Fit
-from ordbridge.planning.evidence import Candidate
-from ordbridge.planning.hypotheses import Simulations
-from ordbridge.power.grid import Grid
 from ordbridge.power.models import FORMULAS
 from ordbridge.simulate import Simulator, Truth
 from ordbridge.tables import column, to_arrow
 
-__all__ = ["A_DRAW", "Pilot", "over_draws", "read_pilot"]
+__all__ = ["Pilot", "over_draws", "read_pilot"]
 
-A_DRAW = 40  # datasets simulated at each draw
 TRIES = 3  # bootstrap datasets that one draw may use up before the pilot is called too small
 
 
@@ -86,8 +82,7 @@ def over_draws(
     study: Pilot,
     planned: Truth,
     effect_too: bool,
-    best: Candidate,
-    simulations: Simulations,
+    power: Callable[[Truth], dict[str, Any]],
     draws: int,
     seed: int,
     progress: Callable[[str], object] | None,
@@ -100,8 +95,8 @@ def over_draws(
         The pilot, and the truth that was planned with.
     effect_too
         Whether the effect is the pilot's, and so uncertain, and not one that was given.
-    best, simulations
-        The design, and where its datasets come from.
+    power
+        Returns the power of the design under another truth, with how many datasets it rests on.
     draws, seed, progress
         As for :func:`ordbridge.planning.plan`.
     """
@@ -110,19 +105,27 @@ def over_draws(
         truth = study.draw(stream)
         if not effect_too:
             truth = truth.shift(effect=planned.effects)
-        grid = Grid.from_dict({**best.grid.to_dict(), "truths": {"": truth.to_dict()}})
-        n, significant, failed = simulations.count(grid, A_DRAW, best.critical_value)
+        found = power(truth)
         rows.append(
             {
                 "draw": number + 1,
                 "effect": max(truth.effects, key=abs),
                 "participant_sd": list(truth.participant_sd),
                 "item_sd": list(truth.item_sd),
-                "n": n,
-                "n_failed": failed,
-                "power": significant / n,
+                **{name: found[name] for name in ("n", "n_failed", "power")},
             }
         )
         if progress:
-            progress(f"draw {number + 1} of {draws} from the pilot's uncertainty: power {significant / n:.2f}")
-    return pa.Table.from_pylist(rows)
+            progress(f"draw {number + 1} of {draws} from the pilot's uncertainty: power {found['power']:.2f}")
+    return pa.Table.from_pylist(rows, schema=DRAWS)
+
+
+DRAWS = pa.schema(
+    [
+        ("draw", pa.int64()),
+        ("effect", pa.float64()),
+        *((name, pa.list_(pa.float64())) for name in ("participant_sd", "item_sd")),
+        *((name, pa.int64()) for name in ("n", "n_failed")),
+        ("power", pa.float64()),
+    ]
+)

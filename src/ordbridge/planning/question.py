@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ordbridge.checks import number, numbers, share, whole
+from ordbridge.checks import choice, number, numbers, share, whole
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.planning.candidates import candidates_of, is_one_design
 from ordbridge.planning.evidence import ENOUGH, Rows
-from ordbridge.planning.hypotheses import hypothesis
+from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, hypothesis
 from ordbridge.planning.money import Prices, prices_of
 from ordbridge.planning.pilot import Pilot, read_pilot
+from ordbridge.planning.stopping import SHAPES
 from ordbridge.power.grid import Cell
 from ordbridge.power.margins import effects_at_margin
 from ordbridge.power.models import Model
@@ -26,7 +27,8 @@ from ordbridge.simulate.presets import preset_named
 
 __all__ = ["OBSERVED", "Question", "ask"]
 
-NULL_DATASETS = 1000  # a size of 5 % is then known to 1.4 points to either side
+USUAL = {"datasets": 1000, "most": 500, "null": 800}  # a size of 5 % is then known to 1.5 points to either side
+SLOW = {"datasets": 400, "most": 300, "null": 400}  # mixed models of more systems take twenty times as long to fit
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for
 OBSERVED = (
     "the effect is the one observed in the pilot, and power at the observed effect only repeats the pilot's p-value: "
@@ -64,6 +66,12 @@ class Question:
     draws: int
     texts_per_participant: int | None
     prices: Prices
+    criteria: int
+    correlation: float
+    """How many criteria texts are rated on, and how their tests are assumed to correlate."""
+    looks: int | None
+    shape: str
+    """How often the data are looked at, and the shape of the boundary (:mod:`ordbridge.planning.stopping`)."""
     spend: float | None
     """How much money there is; the best that it buys belongs to the answer."""
 
@@ -117,16 +125,22 @@ def ask(
     margin: float | None,
     on: str,
     draws: Any,
+    criteria: Any,
+    correlation: Any,
+    looks: Any,
+    shape: str,
 ) -> Question:
     """Check the arguments of :func:`ordbridge.planning.plan` and complete them."""
     engine = engine_name(engine)
-    null = NULL_DATASETS if null is None else null
-    _check(target, alpha, model, seed, datasets=datasets, most=most, draws=draws, null=null)
-    calibrate = _calibrate(calibrate, null, alpha)
+    given = {name: count for name, count in (("datasets", datasets), ("most", most), ("null", null))
+             if count is not None}  # fmt: skip
+    _check(target, alpha, model, seed, draws=draws, **given)
     aim = {"goal": goal, "margin": margin, "on": on}
     study = read_pilot(pilot, model, formula, engine) if pilot is not None else None
     effect = _one_unit(effect, effect_points, superiority)
     what = _with_systems(_truth(truth, preset, variance, study), systems, names)
+    counts = {**_usual_counts(what.systems, model), **given}
+    calibrate = _calibrate(calibrate, counts["null"], alpha)
     called = _names(names, what, study)
     kind = _kind(effect, is_one_design(vary, design))
     if kind != "effect":
@@ -143,6 +157,7 @@ def ask(
     tested = hypothesis(rows[0][0].grid.cells[0], model, formula, test, aim, called)
     if goal != "difference":
         rows = [[replace(c, reach=_inside_margin(c.grid.cells[0], tested)) for c in row] for row in rows]
+    _check_more(criteria, correlation, looks, shape, kind, goal, tested)
     return Question(
         kind=kind,
         truth=what,
@@ -156,13 +171,17 @@ def ask(
         alpha=alpha,
         engine=engine,
         seed=seed,
-        budget=datasets,
-        most=most,
-        null=null,
+        budget=counts["datasets"],
+        most=counts["most"],
+        null=counts["null"],
         calibrate=calibrate,
         draws=draws,
         texts_per_participant=None if design is not None else texts_per_participant,
         prices=prices,
+        criteria=criteria,
+        correlation=float(correlation),
+        looks=looks,
+        shape=shape,
         spend=money,
     )
 
@@ -174,6 +193,27 @@ def _check(target: Any, alpha: Any, model: Any, seed: Any, **counts: Any) -> Non
         raise InputError(f"there is no model {model!r}; choose from {', '.join(KINDS)}")
     for name, value in {"seed": seed, **counts}.items():
         whole(name, value, least=0 if name in ("seed", "draws", "null") else 1)
+
+
+def _check_more(criteria: Any, correlation: Any, looks: Any, shape: str, kind: str, goal: str, tested: Model) -> None:
+    """Check what belongs to several criteria, and to looks at the data."""
+    several = whole("criteria", criteria, least=1) > 1
+    share("correlation", correlation, ends=True)
+    choice("shape", shape, SHAPES)
+    if several and goal != "difference":
+        raise InputError(f"criteria={criteria} are planned for differences; plan goal={goal!r} one criterion at a time")
+    if several and (tested.term == PAIRS or tested.term.startswith(REFERENCE)):
+        raise InputError(f"criteria={criteria} are planned for one test a criterion; give test= as a pair or 'any'")
+    if looks is None:
+        return
+    whole("looks", looks, least=2)
+    if several or kind == "effect" or goal != "difference" or tested.term in (ANY, PAIRS) or REFERENCE in tested.term:
+        raise InputError("looks= are planned for one pair of systems, one criterion and a difference; leave it out")
+
+
+def _usual_counts(systems: int, model: str) -> dict[str, int]:
+    """Return how many datasets a plan has unless one says otherwise."""
+    return SLOW if systems > 2 and model in ("clmm", "lmer") else USUAL
 
 
 def _truth(truth: Any, preset: str | None, variance: str | None, study: Pilot | None) -> Truth:

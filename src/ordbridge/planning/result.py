@@ -8,8 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.planning.curve import Curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
+from ordbridge.planning.foresight import Powers, predictions
+from ordbridge.planning.looks import Sequential
+from ordbridge.planning.protocol import Protocol
 
 __all__ = ["Plan", "table_of"]
 
@@ -25,6 +27,8 @@ class Plan:
         one design detects).
     sentence
         The answer.
+    details
+        What was tested and how, how often the test rejects where nothing differs, and what looks at the data buy.
     designs
         One row per design (or effect): ``items, ratings_per_text, participants, ratings, cost, effect, n, n_failed,
         power, conf_low, conf_high`` (Clopper–Pearson), ``predicted`` by the curve through all simulations, ``verdict``
@@ -51,6 +55,11 @@ class Plan:
     sensitivity
         The power of the recommended design, or the only one, if raters or items differ more than was assumed, or the
         effect is smaller.
+    looks
+        The same study with looks at the data before its end, if they were asked for.
+    protocol
+        The planned study and its analysis, for a file from which ``ordbridge compare`` makes it later; None if no
+        design is recommended.
     """
 
     question: str
@@ -58,28 +67,32 @@ class Plan:
     designs: pa.Table
     recommended: dict[str, Any] | None
     asked: dict[str, Any]
-    curve: Curve
+    curve: Powers
     notes: tuple[str, ...] = ()
     uncertainty: pa.Table | None = None
     pairs: pa.Table | None = None
     units: pa.Table | None = None
     sensitivity: pa.Table | None = None
+    details: tuple[str, ...] = ()
+    looks: Sequential | None = None
+    protocol: Protocol | None = None
 
     def __str__(self) -> str:
-        """Say the answer."""
-        return self.sentence
+        """Say the answer, and what it rests on."""
+        return " ".join((self.sentence, *self.details))
 
 
 def table_of(
     rows: Rows,
     best: Candidate | None,
-    curve: Curve,
+    curve: Powers,
     asked: Mapping[str, Any],
     enough: int = ENOUGH,
 ) -> pa.Table:
     """Return all candidates as a table."""
     records = []
-    for c in everyone(rows):
+    candidates = list(everyone(rows))
+    for c, predicted in zip(candidates, predictions(curve, candidates), strict=True):
         low, high = c.interval if c.n else (None, None)
         null = c.null
         size_low, size_high = null.interval if null else (None, None)
@@ -96,7 +109,7 @@ def table_of(
                 "power": c.power if c.n else None,
                 "conf_low": low,
                 "conf_high": high,
-                "predicted": float(curve.power(c.distance, c.items, c.ratings_per_text)),
+                "predicted": predicted,
                 "verdict": verdict(c, rows, asked["target"], enough),
                 "recommended": c is best,
                 "nominal_power": c.nominal / c.n if c.n else None,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ordbridge.planning.curve import Curve, fit_curve
+from ordbridge.planning.curve import fit_curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
+from ordbridge.planning.foresight import NEAR, Foresight, Powers, predictions
 
 __all__ = ["search"]
 
 COARSE = 20
+FIRST = 200  # simulations of a candidate that the closed form proposes: fewer say less than it does
+WORTH = 0.95  # of the price of the answer: what is not cheaper than this is not tried once there is one
+AIM = 3.2  # standard errors above the target where the closed form proposes, so that most proposals are confirmed
 MARGIN = 2.0  # standard errors from the target within which ``most`` simulations would hardly decide
 LOOKS = (COARSE, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800)
 """Simulations after which the interval is looked at: each look about doubles what is known."""
@@ -24,7 +28,8 @@ def search(
     alpha: float,
     budget: int,
     most: int,
-) -> Curve:
+    closed: Foresight | None = None,
+) -> Powers:
     """Find the cheapest candidate that reaches the target.
 
     Along a row power and price rise. The next simulations go to the cheapest candidate that is predicted to reach the
@@ -42,18 +47,23 @@ def search(
         The power to reach, and the level of the test.
     budget, most
         Simulations in all, and of one candidate.
+    closed
+        What is known in closed form; it takes the place of the first, coarse simulations, and where it is far below
+        the target nothing is simulated.
 
     Returns
     -------
-    Curve
-        The curve through all that was simulated.
+    Curve or Foresight
+        The curve through all that was simulated, or the closed form corrected by it.
     """
-    looks = [look for look in LOOKS if look < most] + [most]
-    for row in rows:  # coarse: two small designs a row, which are cheap to simulate, and the curve does the rest
+    looks = [look for look in LOOKS if (FIRST if closed else 0) <= look < most] + [most]
+    for row in (
+        rows if closed is None else ()
+    ):  # coarse: two small designs a row, which are cheap to simulate, and the curve does the rest
         for candidate in {id(c): c for c in (row[0], row[min(len(row) - 1, _double(row))])}.values():
             if _spent(rows) + looks[0] <= budget:
                 simulate(candidate, looks[0])
-    curve = _curve(rows, alpha)
+    curve = _curve(rows, alpha, closed)
     for patient in (False, True):
         while (chosen := _chosen(rows, curve, target, most, patient)) is not None:
             room = budget - _spent(rows)
@@ -61,33 +71,54 @@ def search(
                 return curve
             wanted = next(look for look in looks if look > chosen.n)
             simulate(chosen, min(wanted, chosen.n + room))
-            curve = _curve(rows, alpha)
+            curve = _curve(rows, alpha, closed)
     return curve
 
 
-def _chosen(rows: Rows, curve: Curve, target: float, most: int, patient: bool) -> Candidate | None:
+def _chosen(rows: Rows, curve: Powers, target: float, most: int, patient: bool) -> Candidate | None:
     """Return the candidate that is worth the next simulations."""
     verdicts = {id(c): verdict(c, rows, target, min(ENOUGH, most)) for c in everyone(rows)}
     reaching = [(c.price, c.effect) for c in everyone(rows) if verdicts[id(c)] == "reaches"]
     waiting = [c for row in rows if (c := _next(row, verdicts, curve, target, most, patient)) is not None]
     cheaper = [c for c in waiting if not reaching or (c.price, c.effect) < min(reaching)]
+    if isinstance(curve, Foresight) and reaching:  # the smallest effect is worth finding, a penny is not
+        price, effect = min(reaching)
+        cheaper = [c for c in cheaper if c.price <= WORTH * price or c.effect < effect]
     return min(cheaper, key=lambda c: (c.price, -c.ratings_per_text), default=None)
 
 
 def _next(
-    row: Sequence[Candidate], verdicts: dict[int, str], curve: Curve, target: float, most: int, patient: bool
+    row: Sequence[Candidate], verdicts: dict[int, str], curve: Powers, target: float, most: int, patient: bool
 ) -> Candidate | None:
     """Return the predicted answer of the row, if more simulations of it are worth it."""
-    power = [float(curve.power(c.distance, c.items, c.ratings_per_text)) for c in row]
+    power = predictions(curve, row)
     first = next((i for i, c in enumerate(row) if verdicts[id(c)] == "reaches"), len(row))
     # Below lies all that is known not to reach the target, or was not shown to by all it may have.
     below = max((i for i in range(first) if verdicts[id(row[i])] == "falls short" or row[i].n >= most), default=-1)
     between = range(below + 1, first)
-    margin = 0.0 if patient else MARGIN * math.sqrt(target * (1 - target) / most)
-    likely = next((i for i in between if power[i] >= target + margin), None)
+    error = math.sqrt(target * (1 - target) / most)
+    if isinstance(curve, Foresight):
+        return _proposed(row, between, power, target, AIM * error / (2 if patient else 1))
+    margin = MARGIN * error
+    likely = next((i for i in between if power[i] >= target + (0.0 if patient else margin)), None)
     if likely is not None:
         return row[likely]
     return row[between[-1]] if between and (patient or first == len(row)) else None
+
+
+def _proposed(
+    row: Sequence[Candidate], between: range, power: Sequence[float], target: float, margin: float
+) -> Candidate | None:
+    """Return what the closed form proposes; one that was begun is finished as long as it may still be the answer."""
+    begun = next((i for i in between if row[i].n and power[i] >= target + margin / 2), None)
+    if begun is not None:
+        return row[begun]
+    likely = next((i for i in between if power[i] >= target + margin), None)
+    if likely is not None:
+        return row[likely]
+    # Above all that has been tried there may be only one that hardly reaches the target, but there is none else.
+    last = between[-1] if between else None
+    return row[last] if last == len(row) - 1 and power[last] >= target - NEAR else None
 
 
 def _double(row: Sequence[Candidate]) -> int:
@@ -100,6 +131,10 @@ def _spent(rows: Rows) -> int:
     return sum(c.n for c in everyone(rows))
 
 
-def _curve(rows: Rows, alpha: float) -> Curve:
+def _curve(rows: Rows, alpha: float, closed: Foresight | None = None) -> Powers:
     seen = [c for c in everyone(rows) if c.n]
-    return fit_curve([(c.distance, c.items, c.ratings_per_text, c.significant, c.n) for c in seen], alpha)
+    if closed is None:
+        return fit_curve([(c.distance, c.items, c.ratings_per_text, c.significant, c.n) for c in seen], alpha)
+    return closed.corrected(
+        [(c.distance, c.items, c.ratings_per_text, c.weight * c.significant, c.weight * c.n) for c in seen]
+    )

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.planning.curve import Curve
 from ordbridge.planning.evidence import Candidate, Rows, everyone, recommend
 from ordbridge.planning.forecast import Look, foresee, rehearse, said
-from ordbridge.planning.hypotheses import Simulations
-from ordbridge.planning.pilot import A_DRAW, over_draws
+from ordbridge.planning.foresight import Foresight, Powers, foresight_of, predictions
+from ordbridge.planning.hypotheses import Simulations, pairs_of
+from ordbridge.planning.looks import Sequential, sequential
+from ordbridge.planning.pilot import over_draws
 from ordbridge.planning.question import Question
 from ordbridge.planning.search import search
 from ordbridge.planning.type_one_error import Nulls, mean_difference
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.grid import Grid
+from ordbridge.simulate import Truth
 
 __all__ = ["Findings", "simulate"]
 
 MORE = 1.5  # times the variances that were assumed
-A_CASE = 200  # datasets of each case of the sensitivity table
+A_CASE = 200  # datasets of each case of the sensitivity table, where there is no closed form
+A_DRAW = 40  # and of each draw from a pilot's uncertainty
 
 
 @dataclass(frozen=True)
 class Findings:
     """What the simulations have shown, in addition to the counts that the candidates themselves carry."""
 
-    curve: Curve
+    curve: Powers
     recommended: Candidate | None
     subject: Candidate | None
     """The design that the answer is about: the recommended one, or the only one."""
@@ -43,11 +46,22 @@ class Findings:
     """With money to spend: the design with the most power that it buys."""
     sensitivity: pa.Table | None
     versions: dict[str, str]
+    looks: Sequential | None = None
+    """The same study with looks at the data before its end."""
 
 
 def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[str], object] | None = None) -> Findings:
     """Simulate what the question needs; what the folder already has is not simulated again."""
-    simulations = Simulations(question.model, folder, question.seed, question.engine, jobs, question.alpha)
+    simulations = Simulations(
+        question.model,
+        folder,
+        question.seed,
+        question.engine,
+        jobs,
+        question.alpha,
+        question.criteria,
+        question.correlation,
+    )
     tell = progress or (lambda _: None)
     if question.engine == "r" and progress is not None:
         tell(_how_long(question, simulations))
@@ -63,35 +77,88 @@ def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[st
         nulls.size(subject)
         differs = mean_difference(subject, simulations)
     if subject is not None and question.pilot is not None and question.pilots_drawn:
+        power = _elsewhere(subject, simulations, curve, A_DRAW)
         uncertainty = over_draws(
-            question.pilot,
-            question.truth,
-            question.effect_observed,
-            subject,
-            simulations,
-            question.draws,
-            question.seed,
-            progress,
+            question.pilot, question.truth, question.effect_observed, power, question.draws, question.seed, progress
         )
     if subject is not None and subject.n and simulations.pairs:
         pairs = simulations.of_pairs(subject.grid, subject.n, question.names, subject.critical_value)
+    looks = _looks(question, subject, folder, jobs, tell) if subject is not None else None
     affordable = _affordable(question, curve, _looker(nulls, tell))
-    sensitivity = None if subject is None or question.kind == "effect" else _sensitivity(subject, simulations, tell)
-    return Findings(curve, best, subject, differs, uncertainty, pairs, affordable, sensitivity, simulations.versions)
+    sensitivity = None
+    if subject is not None and question.kind != "effect":
+        sensitivity = _sensitivity(subject, _elsewhere(subject, simulations, curve, A_CASE), tell)
+    return Findings(
+        curve, best, subject, differs, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks
+    )
 
 
-def _affordable(question: Question, curve: Curve, look: Look) -> Candidate | None:
+def _looks(
+    question: Question, subject: Candidate, folder: Path, jobs: int, tell: Callable[[str], object]
+) -> Sequential | None:
+    """Simulate the looks at the design that the answer is about."""
+    if question.looks is None:
+        return None
+    (cell,) = subject.grid.cells
+    labels = [str(label) for label in cell.systems]
+    ((low, high),) = pairs_of(question.model.term, labels)
+    tell(f"{subject.items} items × {subject.ratings_per_text:g} ratings, {question.looks} looks")
+    return sequential(
+        cell.design,
+        cell.truth,
+        replace(question.model, term=f"system{labels[high]}"),
+        looks=question.looks,
+        shape=question.shape,
+        alpha=question.alpha,
+        datasets=question.most,
+        null=max(question.null, 100),
+        reference=labels[low],
+        engine=question.engine,
+        seed=question.seed,
+        jobs=jobs,
+        store=folder / "looks.json",
+    )
+
+
+def _affordable(question: Question, curve: Powers, look: Look) -> Candidate | None:
     """Return the design with the most power that the money buys, simulated as far as any."""
     if question.spend is None:
         return None
     within = [c for c in everyone(question.rows) if c.price <= question.spend]
-    best = max(within, key=lambda c: (float(curve.power(c.effect, c.items, c.ratings_per_text)), -c.price))
+    power = predictions(curve, within)
+    best = within[max(range(len(within)), key=lambda i: (power[i], -within[i].price))]
     if best.n < question.most:
         look(best, question.most)
     return best
 
 
-def _sensitivity(subject: Candidate, simulations: Simulations, tell: Callable[[str], object]) -> pa.Table:
+def _elsewhere(
+    subject: Candidate, simulations: Simulations, curve: Powers, n: int
+) -> Callable[[Truth], dict[str, Any]]:
+    """Return the function that says the power of a design under another truth.
+
+    In closed form, corrected by what the plan has simulated, where there is one: a few hundred datasets would say less.
+    """
+    size, items, ratings = subject.distance, subject.items, subject.ratings_per_text
+    largest = max(map(abs, subject.grid.cells[0].truth.effects), default=0.0)
+
+    def in_closed_form(truth: Truth) -> dict[str, Any]:
+        scaled = size / largest * max(map(abs, truth.effects))
+        power = float(curve.at(truth).power(scaled, items, ratings))  # type: ignore[union-attr]
+        return {"n": None, "n_failed": None, "power": power, "conf_low": None, "conf_high": None}
+
+    def simulated(truth: Truth) -> dict[str, Any]:
+        grid = Grid.from_dict({**subject.grid.to_dict(), "truths": {"": truth.to_dict()}})
+        count, significant, failed = simulations.count(grid, n, subject.critical_value)
+        low, high = clopper_pearson(significant, count)
+        return {"n": count, "n_failed": failed, "power": significant / count, "conf_low": low, "conf_high": high}
+
+    return in_closed_form if isinstance(curve, Foresight) else simulated
+
+
+def _sensitivity(
+    subject: Candidate, power: Callable[[Truth], dict[str, Any]], tell: Callable[[str], object]
+) -> pa.Table:
     """Return the power of the design if raters or items differ more than was assumed."""
     truth = subject.grid.cells[0].truth
     larger = {
@@ -105,20 +172,33 @@ def _sensitivity(subject: Candidate, simulations: Simulations, tell: Callable[[s
     }
     rows = []
     for words, changes in cases.items():
-        tell(f"{subject.items} items × {subject.ratings_per_text:g} ratings, {words}: {A_CASE} datasets")
-        other = truth.shift(**changes)
-        grid = Grid.from_dict({**subject.grid.to_dict(), "truths": {"": other.to_dict()}})
-        n, significant, failed = simulations.count(grid, A_CASE, subject.critical_value)
-        low, high = clopper_pearson(significant, n)
-        power = {"power": significant / n, "conf_low": low, "conf_high": high}
-        rows.append({"if": words, "n": n, "n_failed": failed} | power)
-    return pa.Table.from_pylist(rows)
+        tell(f"{subject.items} items × {subject.ratings_per_text:g} ratings, {words}")
+        rows.append({"if": words} | power(truth.shift(**changes)))
+    return pa.Table.from_pylist(rows, schema=SENSITIVITY)
 
 
-def _search(question: Question, rows: Rows, look: Look) -> Curve:
+SENSITIVITY = pa.schema(
+    [
+        ("if", pa.string()),
+        *((name, pa.int64()) for name in ("n", "n_failed")),
+        *((name, pa.float64()) for name in ("power", "conf_low", "conf_high")),
+    ]
+)
+
+
+def _search(question: Question, rows: Rows, look: Look) -> Powers:
     if question.kind == "power":
         look(rows[0][0], question.most)
-    return search(rows, look, target=question.target, alpha=question.alpha, **question.limits)
+    closed = _closed_form(question)
+    return search(rows, look, target=question.target, alpha=question.alpha, closed=closed, **question.limits)
+
+
+def _closed_form(question: Question) -> Foresight | None:
+    cell = question.rows[0][0].grid.cells[0]
+    labels = [str(label) for label in cell.systems]
+    texts = question.texts_per_participant
+    found = foresight_of(question.truth, question.model, labels, question.alpha, texts, question.calibrate)
+    return found and replace(found, criteria=question.criteria, correlation=question.correlation)
 
 
 def _about(question: Question, rows: Rows) -> tuple[Candidate | None, Candidate | None]:
@@ -142,7 +222,8 @@ def _how_long(question: Question, simulations: Simulations) -> str:
         counted = everyone(rehearsed) if question.calibrate else [subject] if subject is not None else []
         more += [(candidate.ratings, nulls.missing(candidate)) for candidate in counted if candidate.n]
     if subject is not None and question.pilot is not None and question.pilots_drawn:
-        more.append((subject.ratings, question.draws * A_DRAW))
+        if _closed_form(question) is None:
+            more.append((subject.ratings, question.draws * A_DRAW))
         refits = question.draws * question.pilot.fit.glance()["seconds"][0].as_py()  # the pilot itself, at every draw
     seconds, timed = foresee(rehearsed, simulations, more)
     datasets = sum(c.n for c in everyone(rehearsed)) + sum(n for _, n in more)

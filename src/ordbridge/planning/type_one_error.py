@@ -18,7 +18,7 @@ from ordbridge.simulate import implied
 
 __all__ = ["Nulls", "mean_difference", "null_grids", "size_words"]
 
-EACH = 5  # datasets without a difference for one with it, as long as there may be more of them
+EACH = 2  # datasets without a difference for one with it, as long as there may be more of them
 FEW = 20  # datasets that show whether the native engine can fit a model at all
 
 

@@ -1,0 +1,143 @@
+"""The text of a pre-registration, from a plan: what will be done, said before there are data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ordbridge.errors import InputError
+from ordbridge.planning.protocol import Protocol
+from ordbridge.planning.result import Plan
+
+__all__ = ["preregistration"]
+
+
+def preregistration(plan: Plan) -> str:
+    """Return a pre-registration in Markdown: hypothesis, design, sample size, model, test, stopping rule, exclusions.
+
+    It has what a plan knows. What only the authors know, such as the instructions to raters, is left to them and marked
+    in square brackets.
+
+    References
+    ----------
+    van Miltenburg, E., van der Lee, C. & Krahmer, E. (2021). Preregistering NLP research. *Proceedings of NAACL*,
+    613–623.
+
+    Examples
+    --------
+    >>> from ordbridge.planning import plan
+    >>> from ordbridge.simulate import Truth
+    >>> truth = Truth(effects=(1.0,), thresholds=(-1, 0, 1))
+    >>> size = {"vary": {"items": 20, "ratings_per_text": 2}, "texts_per_participant": 10}
+    >>> one = plan(truth, model="lm", most=50, null=0, **size)
+    >>> preregistration(one).splitlines()[0]
+    '# Pre-registration: B against A'
+    """
+    protocol = plan.protocol
+    if protocol is None:
+        raise InputError("this plan recommends no design, so there is nothing to register; widen its range first")
+    parts = [
+        ("Hypothesis", _hypothesis(plan, protocol)),
+        ("Design", _design(protocol)),
+        ("Sample size and its reason", _size(plan, protocol)),
+        ("Model", _model(protocol)),
+        ("Test", _test(protocol, calibrated=bool(plan.asked["calibrated"]))),
+        ("Stopping rule", _stopping(protocol)),
+        ("Exclusions", _exclusions(protocol)),
+    ]
+    text = [f"# Pre-registration: {plan.asked['test']}"]
+    for heading, sentences in parts:
+        text += ["", f"## {heading}", "", *sentences]
+    return "\n".join(text) + "\n"
+
+
+def _hypothesis(plan: Plan, p: Protocol) -> list[str]:
+    names = _listed(p.systems)
+    if p.goal != "difference":
+        return [f"{p.systems[0]} and {p.systems[-1]}: {p.goal} within {p.margin:g} ({p.on} scale)."]
+    if p.family == "any":
+        return [f"Ratings of the systems {names} differ in some way."]
+    pairs = [f"{high} and {low}" for low, high in p.pairs]
+    lines = [f"Ratings differ between {_listed(pairs)}. The tests are two-sided."]
+    if plan.units is not None and plan.asked["effect"] != "smallest":
+        for row in plan.units.to_pylist():
+            lines.append(
+                f"Assumed: {row['system']} is rated {row['points']:+.2f} points against {row['reference']}, and a text "
+                f"of it is rated higher with probability {row['superiority']:.2f} (latent effect {row['latent']:.2f})."
+            )
+    return lines
+
+
+def _design(p: Protocol) -> list[str]:
+    each = "" if p.texts_per_participant is None else f" Each participant rates {p.texts_per_participant} texts."
+    scale = "" if p.levels is None else f" Ratings are in {p.levels} ordered categories."
+    several = "" if p.criteria == 1 else f" Every text is rated on {p.criteria} criteria [names of the criteria]."
+    return [
+        f"Systems: {_listed(p.systems)}. {p.items} items; every item under every system has {p.ratings_per_text:g} "
+        f"ratings by different participants, and nobody sees an item twice.{each}{scale}{several}"
+        " [Who the participants are, how they are recruited and paid, and what they are told.]"
+    ]
+
+
+def _size(plan: Plan, p: Protocol) -> list[str]:
+    recruit = f" {p.recruit} are recruited, because some will be lost." if p.recruit > p.participants else ""
+    a = plan.asked
+    return [
+        f"{p.participants} participants, {p.ratings} ratings{' per criterion' if p.criteria > 1 else ''}.{recruit}",
+        f"Reason: {p.sentence} {' '.join(plan.details)}",
+        f"Simulated with ordbridge from {a['source']}: {a['datasets']} datasets in all, seed {a['seed']}, engine "
+        f"{a['engine']}.",
+    ]
+
+
+def _model(p: Protocol) -> list[str]:
+    link = f", link {p.link}" if p.link else ""
+    reml = "" if p.REML is None else ", REML" if p.REML else ", maximum likelihood"
+    return [f"`{p.model}`: `{p.formula}`{link}{reml}. It is fitted in R through ordbridge."]
+
+
+def _test(p: Protocol, *, calibrated: bool) -> list[str]:
+    what = {
+        "pair": "The difference of the pair above",
+        "pairs": "The differences of all pairs, with Holm's correction",
+        "reference": "The differences of the pairs above, with Holm's correction",
+        "any": "All systems together, by a likelihood ratio test",
+    }[p.family]
+    level = (
+        " With fewer than ten participants or items the p-value comes from a parametric bootstrap, because the printed "
+        "one is too small there."
+        if calibrated
+        else ""
+    )
+    over = f" Holm's correction also goes over the {p.criteria} criteria." if p.criteria > 1 else ""
+    return [
+        f"{what}, at alpha = {p.alpha:g}.{level}{over} `ordbridge compare FILE --plan plan.json` makes this analysis."
+    ]
+
+
+def _stopping(p: Protocol) -> list[str]:
+    if not p.looks:
+        return [f"Data collection ends with {p.participants} usable participants. The data are not analysed before."]
+    rows = [
+        f"| {row['look']} | {row['participants']} | {row['ratings']} | {row['critical']:.3f} | {row['p_value']:.4f} |"
+        for row in p.looks
+    ]
+    return [
+        f"The data are looked at {len(p.looks)} times ({p.shape} boundary, simulated for this design). The study stops "
+        "as soon as |z| is above the critical value of the look, and otherwise goes on to the next.",
+        "",
+        "| look | participants | ratings | critical z | p below |",
+        "|---|---|---|---|---|",
+        *rows,
+    ]
+
+
+def _exclusions(p: Protocol) -> list[str]:
+    return [
+        "Ratings that are not on the scale, rows that repeat another in every column, and ratings without a "
+        "participant, item or system are left out; nothing else. [Attention checks and their rule, if there are any.] "
+        f"Excluded participants are replaced until {p.participants} are usable."
+    ]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
