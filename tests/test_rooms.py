@@ -18,6 +18,7 @@ ROOMS = (
     "checks",
     "writing",
     "leftovers",
+    "escaping",
     "formats",
     "progress",
     "files",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ordbridge.comparison import paper
+from ordbridge.escaping import for_html
 from ordbridge.formats import html_table, listed
 from ordbridge.report.html import Page
 
@@ -51,11 +51,11 @@ def page(comparison: Comparison, repeat: str = "") -> Page:
 
 def fragment(comparison: Comparison) -> str:
     """Return the answer and the tables for a notebook."""
-    parts = [f"<p>{escape(_check(row))}</p>" for row in comparison.checks.to_pylist() if row["severity"] == "error"]
+    parts = [f"<p>{for_html(_check(row))}</p>" for row in comparison.checks.to_pylist() if row["severity"] == "error"]
     if not comparison.criteria:
-        return "".join(parts + [f"<p>{escape(note)}</p>" for note in comparison.notes])
-    parts += [f"<p><b>{escape(line)}</b></p>" for line in comparison.answer]
-    parts += [html_table(comparison.main_table().to_pylist()), f"<p>{escape(paper.caption(comparison))}</p>"]
+        return "".join(parts + [f"<p>{for_html(note)}</p>" for note in comparison.notes])
+    parts += [f"<p><b>{for_html(line)}</b></p>" for line in comparison.answer]
+    parts += [html_table(comparison.main_table().to_pylist()), f"<p>{for_html(paper.caption(comparison))}</p>"]
     parts.append(html_table(paper.pairs_table(comparison).to_pylist()))
     return "".join(parts)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from ordbridge.checks import choice, share
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.escaping import for_html
 from ordbridge.formats import html_table
 from ordbridge.formula import Call, Name, Summand, expand, names, quote, written
 from ordbridge.models import predict as prediction
@@ -63,10 +63,10 @@ class Fit:
     def _repr_html_(self) -> str:
         """Show what was fitted, what is wrong with it, and its coefficients in a notebook."""
         problem = self.problem
-        parts = [f"<p><b>{KINDS[problem.model].title}</b>: {escape(problem.described)}, {self.n_obs} ratings</p>"]
+        parts = [f"<p><b>{KINDS[problem.model].title}</b>: {for_html(problem.described)}, {self.n_obs} ratings</p>"]
         if not self.converged:
             parts.append("<p><b>The fit did not converge: do not trust its numbers.</b></p>")
-        parts += [f"<p>{escape(c.text)}</p>" for c in self.estimates.conditions if c.kind == "warning"]
+        parts += [f"<p>{for_html(c.text)}</p>" for c in self.estimates.conditions if c.kind == "warning"]
         rows = [row for row in self.tidy().to_pylist() if row.pop("effect") == "fixed"]
         return "".join([*parts, html_table(rows), html_table(self.varcorr().to_pylist())])
 

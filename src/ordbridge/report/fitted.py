@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ordbridge import figures
 from ordbridge.errors import FitError, InputError
+from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.formats import listed, p_text
 from ordbridge.formula import expand
 from ordbridge.models.fit import Fit
@@ -70,12 +71,13 @@ class FitWithContrasts:
     def markdown(self) -> str:
         """Return both tables and the paragraph in Markdown."""
         tables = [manuscript.markdown(table, caption) for caption, table in self._tables()]
-        return "\n\n".join([*tables, self.methods(), "\n".join(f"- {one}" for one in self.references())])
+        cited = "\n".join(f"- {for_markdown(one)}" for one in self.references())
+        return "\n\n".join([*tables, for_markdown(self.methods()), cited])
 
     def latex(self) -> str:
         """Return both tables and the paragraph in LaTeX."""
         tables = [manuscript.latex(table, caption) for caption, table in self._tables()]
-        return "\n\n".join([*tables, *map(manuscript.escaped, [self.methods(), *self.references()])])
+        return "\n\n".join([*tables, *map(for_latex, [self.methods(), *self.references()])])
 
     def page(self, repeat: str = "") -> Page:
         """Return the report."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from html import escape
 from importlib import resources
 from io import StringIO
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import for_html
 from ordbridge.formats import as_text
 from ordbridge.writing import write_text
 
@@ -46,20 +47,20 @@ class Page:
 
     def heading(self, text: str, level: int = 2) -> Page:
         """Add a heading of level 2 or 3."""
-        return self._add(f"<h{level}>{escape(text)}</h{level}>")
+        return self._add(f"<h{level}>{for_html(text)}</h{level}>")
 
     def sentence(self, text: str) -> Page:
         """Add a paragraph; nothing if there is no text."""
-        return self._add(f"<p>{escape(text)}</p>") if text else self
+        return self._add(f"<p>{for_html(text)}</p>") if text else self
 
     def warning(self, text: str) -> Page:
         """Add a paragraph that stands out."""
-        return self._add(f'<p class="warning">{escape(text)}</p>')
+        return self._add(f'<p class="warning">{for_html(text)}</p>')
 
     def sentences(self, texts: Iterable[str]) -> Page:
         """Add a list with one sentence per entry; nothing if there is none."""
         texts = list(texts)
-        return self._add("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>") if texts else self
+        return self._add("<ul>" + "".join(f"<li>{for_html(text)}</li>" for text in texts) + "</ul>") if texts else self
 
     def table(
         self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None, closed: bool = False
@@ -71,35 +72,34 @@ class Page:
         table = without_empty_columns(table)
         classes = {name: _class_of(table[name]) for name in table.column_names}
         shown = names or {}
-        head = "".join(f"<th{classes[name]}>{escape(shown.get(name, name.replace('_', ' ')))}</th>" for name in classes)
+        titles = {name: for_html(shown.get(name, name.replace("_", " "))) for name in classes}
+        head = "".join(f'<th scope="col"{classes[name]}>{titles[name]}</th>' for name in classes)
         body = "".join(
             "<tr>"
-            + "".join(f"<td{classes[name]}{_raw(row[name])}>{escape(cell(row[name], name))}</td>" for name in classes)
+            + "".join(f"<td{classes[name]}{_raw(row[name])}>{for_html(cell(row[name], name))}</td>" for name in classes)
             + "</tr>"
             for row in table.to_pylist()
         )
-        title = f"<caption>{escape(caption)}</caption>" if caption and not closed else ""
+        title = f"<caption>{for_html(caption)}</caption>" if caption and not closed else ""
         self._n_tables += 1
         # A region that can be focused can be scrolled by keyboard.
-        region = (
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table", quote=True)}">'
-        )
+        region = f'<div class="scroll" tabindex="0" role="region" aria-label="{for_html(caption or "table")}">'
         whole = f"{region}<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        return self._add(f"<details><summary>{escape(caption)}</summary>{whole}</details>" if closed else whole)
+        return self._add(f"<details><summary>{for_html(caption)}</summary>{whole}</details>" if closed else whole)
 
     def picture(self, figure: Figure, caption: str) -> Page:
         """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it."""
         self._n_pictures += 1
         svg = _inline_svg(figure, prefix=f"picture{self._n_pictures}-", label=caption)
-        return self._add(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>")
+        return self._add(f"<figure>{svg}<figcaption>{for_html(caption)}</figcaption></figure>")
 
     def verbatim(self, text: str) -> Page:
         """Add text to be copied as it is: a command, LaTeX, a formula."""
-        return self._add(f"<pre>{escape(text)}</pre>")
+        return self._add(f"<pre>{for_html(text)}</pre>")
 
     def to_fill_in(self, question: str) -> Page:
         """Add a question with empty lines for an answer by hand."""
-        return self._add(f'<p>{escape(question)}</p><span class="line"></span><span class="line"></span>')
+        return self._add(f'<p>{for_html(question)}</p><span class="line"></span><span class="line"></span>')
 
     def html(self) -> str:
         """Return the whole page."""
@@ -108,10 +108,10 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{_file('page.css')}</style></head>\n"
-            f"<body><h1>{escape(self.title)}</h1>\n"
+            f"<title>{for_html(self.title)}</title><style>{_file('page.css')}</style></head>\n"
+            f"<body><h1>{for_html(self.title)}</h1>\n"
             + "\n".join(self._parts)
-            + f"\n<footer>ordbridge {escape(__version__)}</footer>"
+            + f"\n<footer>ordbridge {for_html(__version__)}</footer>"
             + (f"<script>{_file('page.js')}</script>" if self._n_tables else "")
             + "</body></html>\n"
         )
@@ -180,11 +180,14 @@ def _inline_svg(figure: Figure, prefix: str, label: str) -> str:
     import matplotlib
 
     text = StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": prefix}):  # the same figure gives the same file
+    # The same figure gives the same file. Text stays text: it can be read aloud and searched, and the browser has the
+    # letters that matplotlib's font lacks.
+    with matplotlib.rc_context({"svg.hashsalt": prefix, "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(text, format="svg")
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}", svg)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label, quote=True)}"', 1).strip()
+    return svg.replace("<svg", f'<svg role="img" aria-label="{for_html(label)}"', 1).strip()
