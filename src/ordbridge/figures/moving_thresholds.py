@@ -66,6 +66,8 @@ def thresholds(found: Assumptions) -> Figure:
     panel.set_ylim(len(levels) - 0.4, -0.7)
     panel.set_xlabel("latent quality; blue: each threshold on its own, grey: all moved alike")
     title(
-        panel, f"Thresholds of each {shortened(found.factor)}", "how much it takes to be rated higher, with intervals"
+        panel,
+        f"Thresholds of each {shortened(found.factor or 'factor')}",
+        "how much it takes to be rated higher, with intervals",
     )
     return figure

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.deprecated import renamed_arguments
+from ordbridge.notebooks import progress_or_bar
 from ordbridge.planning.answer import answer
 from ordbridge.planning.question import ask
 from ordbridge.planning.result import Plan
@@ -128,7 +129,7 @@ def plan(
     store
         A folder in which every fit is kept: the same call continues where it was stopped.
     progress
-        Called with a line of text now and then; ``print`` will do.
+        Called with a line of text now and then; ``print`` will do. In a notebook there is a line by default.
 
     Returns
     -------
@@ -189,6 +190,7 @@ def plan(
         on=on,
         draws=draws,
     )
+    progress = progress_or_bar(progress)
     with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary:
         findings = simulate(question, Path(temporary if store is None else store), jobs, progress)
     return answer(question, findings)
