@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.escaping import for_html
@@ -14,7 +16,7 @@ from ordbridge.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["fragment", "progress_or_bar", "show_arrow_tables"]
+__all__ = ["arrow_table", "bar_in_notebook", "fragment", "show_arrow_tables"]
 
 MOST_ROWS = 30
 SECONDS = 0.25  # between two states of a bar
@@ -70,12 +72,25 @@ def show_arrow_tables() -> None:
         formatter.for_type_by_name("pyarrow.lib", "Table", arrow_table)
 
 
-def progress_or_bar(given: Callable[[Any], Any] | None) -> Callable[[Any], None] | None:
-    """Return what is told of the progress: what was given, else a bar in a notebook, else nothing."""
+@contextmanager
+def bar_in_notebook(given: Callable[[Any], Any] | None) -> Iterator[Callable[[Any], None] | None]:
+    """Yield what is told of the progress: what was given, else a bar in a notebook, else nothing.
+
+    What runs inside, such as the simulations of a plan, has no bar of its own. In the end the bar goes away.
+    """
     shell = _shell()
-    if given is not None or shell is None or not hasattr(shell, "kernel"):
-        return given
-    return _Bar()
+    if given is not None or shell is None or not hasattr(shell, "kernel") or _telling.get():
+        yield given
+        return
+    shown, before = _Bar(), _telling.set(True)
+    try:
+        yield shown
+    finally:
+        _telling.reset(before)
+        shown.clear()
+
+
+_telling: ContextVar[bool] = ContextVar("_telling", default=False)
 
 
 class _Bar:
@@ -86,16 +101,22 @@ class _Bar:
         self._drawn = 0.0
 
     def __call__(self, report: Progress | str) -> None:
+        if time.monotonic() - self._drawn > SECONDS:
+            self._draw(bar(report))
+            self._drawn = time.monotonic()
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self._handle is not None:
+            self._draw("")
+
+    def _draw(self, html: str) -> None:
         from IPython.display import HTML, display
 
-        ended = isinstance(report, Progress) and report.done >= report.total
         if self._handle is None:
-            self._handle = display(HTML(bar(report)), display_id=True)
-        elif ended or time.monotonic() - self._drawn > SECONDS:
-            self._handle.update(HTML(bar(report)))
+            self._handle = display(HTML(html), display_id=True)
         else:
-            return
-        self._drawn = time.monotonic()
+            self._handle.update(HTML(html))
 
 
 def bar(report: Progress | str) -> str:

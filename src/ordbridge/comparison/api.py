@@ -32,7 +32,6 @@ from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
-from ordbridge.notebooks import progress_or_bar
 from ordbridge.progress import Progress
 
 __all__ = ["compare"]
@@ -149,7 +148,6 @@ def compare(
     >>> print(found.sentences[1].split(". ")[0])
     B is rated 0.81 points higher than A (95 % interval 0.61 to 1.01; p < .001, Holm)
     """
-    progress = progress_or_bar(progress)
     asked = _question(
         reference, model, formula, link, engine, test, conf_level, draws, seed, jobs, timeout, store, progress
     )

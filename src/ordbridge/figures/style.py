@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ def empty_figure(width: float, height: float) -> Figure:
                 text.set_parse_math(False)
             with matplotlib.rc_context({"text.parse_math": False}):  # of ticks that are made while it is drawn
                 super().draw(renderer)
+
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            """Show the figure in a notebook, at the size of the text there."""
+            file = BytesIO()
+            self.savefig(file, format="png")
+            width, height = (round(90 * inches) for inches in self.get_size_inches())
+            return file.getvalue(), {"width": width, "height": height}
 
     return Picture(figsize=(width, height), dpi=150, layout="constrained")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.deprecated import renamed_arguments
-from ordbridge.notebooks import progress_or_bar
+from ordbridge.notebooks import bar_in_notebook
 from ordbridge.planning.answer import answer
 from ordbridge.planning.question import ask
 from ordbridge.planning.result import Plan
@@ -190,7 +190,6 @@ def plan(
         on=on,
         draws=draws,
     )
-    progress = progress_or_bar(progress)
-    with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary:
-        findings = simulate(question, Path(temporary if store is None else store), jobs, progress)
+    with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary, bar_in_notebook(progress) as tell:
+        findings = simulate(question, Path(temporary if store is None else store), jobs, tell)
     return answer(question, findings)
