@@ -192,7 +192,7 @@ def _of_criterion(rows: list[dict[str, Any]], criterion: str | None) -> list[dic
 
 
 def pairs_heatmap(pairs: pa.Table, criterion: str | None = None) -> Figure:
-    """Draw κ and γ of all pairs of raters as two heat maps; empty cells are pairs without a value.
+    """Draw κ and γ of all pairs of raters as two heat maps; hatched cells are pairs without a value.
 
     Parameters
     ----------
@@ -239,6 +239,7 @@ def _heatmap(panel: Any, rows: list[dict[str, Any]], raters: list[str], measure:
     panel.set_xticks(range(len(raters)), names, rotation=90, fontsize=7.5)
     panel.set_yticks(range(len(raters)), names, fontsize=7.5)
     plain(panel)
+    panel.patch.set(facecolor="#dddddd", edgecolor="#aaaaaa", hatch="////", linewidth=0)  # unlike 0, which is white
     return image
 
 

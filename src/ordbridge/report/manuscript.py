@@ -26,7 +26,17 @@ from ordbridge.report.html import cell, without_empty_columns
 if TYPE_CHECKING:
     from ordbridge.report.html import Page
 
-__all__ = ["Described", "fitted_with", "kind_of", "latex", "main_table", "markdown", "methods", "references"]
+__all__ = [
+    "Described",
+    "fitted_with",
+    "for_the_paper",
+    "kind_of",
+    "latex",
+    "main_table",
+    "markdown",
+    "methods",
+    "references",
+]
 
 RESULTS = "a fit, a comparison, a power run, a plan, an analysis of reliability or of a judge, or a reproduction"
 
@@ -98,6 +108,19 @@ def references(result: Any) -> list[str]:
         found.append(citations.MCCULLAGH)
     found += citations.of_software(_versions(result, kind))
     return found if kind == "fit" else [*found, citations.CLOPPER]
+
+
+def for_the_paper(made: Page, paragraph: str, cited: Sequence[str], tables: Sequence[str], repeat: str = "") -> Page:
+    """Add what every report has below its answer: methods, references, tables in LaTeX, and how to repeat it."""
+    made.heading("For the paper").sentence(paragraph)
+    if repeat:
+        made.heading("How to repeat it").verbatim(repeat)
+    with made.folded("References"):
+        made.sentences(cited)
+    with made.folded("Tables in LaTeX"):
+        for table in tables:
+            made.verbatim(table)
+    return made
 
 
 def kind_of(result: Any) -> str:
@@ -359,8 +382,16 @@ def _methods_reliability(result: Reliability) -> str:
     return (
         f"{result.counted}, at the {result.level} level of measurement. Their reliability was described by "
         f"{', '.join(names[:-1])} and {names[-1]}{intervals}, with ordbridge {__version__}, and agreement and "
-        f"correlation were read together (Amidei et al. 2019). {result.answer}"
+        f"correlation were read together (Amidei et al. 2019). {_finding(result)}"
     )
+
+
+def _finding(result: Reliability) -> str:
+    """Return what was found, without what a reading advises the authors to do about it."""
+    if result.readings.num_rows != 1:
+        return result.answer
+    verdict, bracket, numbers = result.answer.partition(" (")
+    return f"{verdict.partition(':')[0].rstrip('.')}{bracket}{numbers}" if bracket else result.answer
 
 
 def _methods_judge(result: JudgeAnalysis) -> str:
