@@ -42,6 +42,7 @@ ROOMS = (
     "papers",
     "report",
     "comparison",
+    "app",
     "cli",
     "__main__",
 )
