@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick docs install clean
+.PHONY: app demo test quick docs install clean
 
 install: .venv/.ready
 
@@ -14,6 +14,10 @@ CORE := $(wildcard src/core/*)
 
 demo: .venv/.ready
 	@bash tools/demo.sh
+
+# the page to drop a file on
+app: .venv/.ready
+	@$(BIN)/ordbridge app
 
 # no R and nothing slow: to run as often as you save
 quick: .venv/.ready

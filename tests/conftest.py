@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +80,64 @@ def ratings() -> pd.DataFrame:
             "rating": 1 + (latent[:, None] > [-1, 0, 0.8, 1.8]).sum(axis=1),
         }
     )
+
+
+CHROMIUM = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AXE = Path(__file__).resolve().parents[1] / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A Chromium of Debian, driven by Playwright; every context of it is a new, empty profile."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no Chromium here: tools/browser.sh installs it on Debian")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Any]:
+    """An empty tab; the test fails if a page reports an error on the console or asks for anything from elsewhere."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:", "about:"))
+            else problems.append(f"asks for {request.url}")
+        ),
+    )
+    yield page
+    context.close()
+    assert not problems
+
+
+@pytest.fixture
+def accessible() -> Any:
+    """Return what finds the violations of a page by axe-core."""
+    if not AXE.exists():
+        pytest.skip("no axe-core here: tools/browser.sh installs it where npm is")
+
+    def violations(page: Any) -> list[str]:
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found["violations"]]
+
+    return violations

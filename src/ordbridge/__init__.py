@@ -5,6 +5,7 @@ Nothing is loaded before it is used: R starts at the first fit.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +33,7 @@ _LAZY = {
     "compare": "ordbridge.comparison",
     "compare_links": "ordbridge.models.inference.link_comparison",
     "check": "ordbridge.data",
+    "load": "ordbridge.models.keeping",
     "read": "ordbridge.data",
     "random_effects": "ordbridge.models.inference.random_structure",
 }
@@ -82,3 +84,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+if "IPython" in sys.modules:
+    import_module("ordbridge.notebooks").show_arrow_tables()

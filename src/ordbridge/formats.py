@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
-__all__ = ["as_text", "decimals", "enumerated", "html_table", "listed", "p_text", "stars", "visible"]
+from ordbridge.escaping import for_html, visible
 
-INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def visible(text: str) -> str:
-    r"""Return text that only stands there: control characters, which could write over a terminal, are spelled out.
-
-    So are the marks that turn the direction of what follows them.
-
-    Examples
-    --------
-    >>> print(visible("a \x1b[31mred\x1b[0m name"))
-    a \x1b[31mred\x1b[0m name
-    """
-    return INVISIBLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+__all__ = ["as_text", "decimals", "enumerated", "html_table", "listed", "p_text", "stars"]
 
 
 def enumerated(names: Iterable[Any], most: int = 40, longest: int = 60) -> str:
@@ -124,8 +109,8 @@ def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     if not rows:
         return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    head = "".join(f"<th>{for_html(name)}</th>" for name in rows[0])
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(as_text(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{for_html(as_text(value))}</td>" for value in row.values()) + "</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import as_in_file, for_spreadsheet
 from ordbridge.files import Sheet, kind_of, open_sheet
 from ordbridge.files.opening import arrow_file, contents
 from ordbridge.files.text import decoded, separator_of
@@ -200,8 +201,7 @@ def _read_text(path: Path) -> pa.Table:
             table = _read_csv(text.encode("utf-8"), separator)
         except (pa.ArrowInvalid, pa.ArrowKeyError):
             regular = False  # rows of different lengths, or an open quotation mark: the sheet says where
-    if not regular:
-        table = _typed(open_sheet(path))
+    table = _with_texts(table, as_in_file) if regular else _typed(open_sheet(path))
     return _with_decimal_commas(table) if separator != "," else table
 
 
@@ -248,7 +248,10 @@ def _is_long(numbers: pa.ChunkedArray) -> bool:
 
 
 def write(table: pa.Table, path: str | os.PathLike[str]) -> Path:
-    """Write an Arrow table to CSV or Parquet, by the file's ending; the file appears whole or not at all."""
+    """Write an Arrow table to CSV or Parquet, by the file's ending; the file appears whole or not at all.
+
+    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it, which :func:`read` takes away.
+    """
     from pyarrow import csv, parquet
 
     path = Path(path)
@@ -257,10 +260,27 @@ def write(table: pa.Table, path: str | os.PathLike[str]) -> Path:
         raise InputError(f"cannot write {path}: name a file that ends in .csv or .parquet")
     with whole_file(path) as partial:
         if suffix == ".csv":
-            csv.write_csv(table, partial)
+            csv.write_csv(_guarded(table), partial)
         else:
             parquet.write_table(table, partial)
     return path
+
+
+def _guarded(table: pa.Table) -> pa.Table:
+    return _with_texts(table, for_spreadsheet)
+
+
+def _with_texts(table: pa.Table, change: Callable[[str], str]) -> pa.Table:
+    """Return the table with all names of columns and all text changed; what stays as it is, is not copied."""
+    for place, field in enumerate(table.schema):
+        texts = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_string(texts) or pa.types.is_large_string(texts):
+            values = table[field.name].cast(texts)
+            different = {text: new for text in pc.unique(values).to_pylist() if text and (new := change(text)) != text}
+            if different:
+                values = pa.array([different.get(text, text) for text in values.to_pylist()], texts)
+                table = table.set_column(place, field.name, values)
+    return table.rename_columns([change(name) for name in table.column_names])
 
 
 def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:

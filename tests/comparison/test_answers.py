@@ -141,7 +141,7 @@ def test_few_ratings_have_no_answer(study):
     assert not found.criteria and found.pairs.num_rows == 0
     assert "parameters for 6 ratings" in found.notes[-1]
     assert found.checks.to_pylist()[-1]["severity"] == "error"
-    assert "parameters for 6 ratings" in found._repr_html_() and "<h2>Answer" not in found.page().html()
+    assert "parameters for 6 ratings" in found._repr_html_() and "<h1>There is no answer" in found.page().html()
     with pytest.raises(ob.InputError, match="there is no answer to write"):
         found.latex()
 

@@ -110,12 +110,38 @@ def test_the_same_content_gives_the_same_file():
     assert full_page() == full_page()
 
 
-def test_a_closed_table_shows_its_caption_and_long_text_has_room():
+def test_what_is_folded_comes_last_and_long_text_has_room():
     table = pa.table({"short": ["a"], "long": ["x" * 41], "number": [1]})
-    html = Page("t").table(table, "many <rows>", closed=True).html()
+    page = Page("t")
+    with page.folded("many <rows>"):
+        page.table(table)
+    with page.folded("left out"):
+        pass
+    html = page.sentence("before").html()
     parser = Balanced()
     parser.feed(html)
     assert parser.open == []
-    assert "<details><summary>many &lt;rows&gt;</summary>" in html
+    assert html.index("<p>before") < html.index("<details><summary>many &lt;rows&gt;</summary>")
+    assert "left out" not in html
     assert '<td class="w">xxx' in html and '<td class="t">a' in html
     assert "<details>" not in Page("t").table(table, "many").html()
+
+
+def test_a_long_answer_has_a_short_headline():
+    page = Page("About").answer(f"A is higher by 3 points. {'More words. ' * 20}", ["at last"])
+    html = page.html()
+    assert "<h1>A is higher by 3\u00a0points.</h1>" in html and '<p class="kicker">About</p>' in html
+    assert "<li>More words." in html and "<li>at last</li>" in html
+    assert "<h1>About</h1>" in Page("About").html()
+
+
+def test_intervals_decide_on_digits():
+    table = pa.table({
+        "estimate": [0.123456, 2.0], "conf_low": [0.01, 1.9], "conf_high": [0.24, 2.1], "effect": [0.0, 0.25],
+        "p_value": [0.0123, 0.5], "share": [0.123456, None],
+    })  # fmt: skip
+    html = Page("t").table(table).html()
+    for shown in (">0.12<", ">2.00<", ">0.01<", ">0.25<", ">0.00<", ">0.012<", ">0.123<"):
+        assert shown in html
+    wide = pa.table({"estimate": [3.14159], "conf_low": [1.0], "conf_high": [7.0]})
+    assert ">3.1<" in Page("t").table(wide).html()

@@ -16,6 +16,7 @@ from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 __all__ = ["main"]
 
 COMMANDS = (
+    "app",
     "read",
     "check",
     "compare",

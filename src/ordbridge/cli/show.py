@@ -6,7 +6,8 @@ import sys
 
 import pyarrow as pa
 
-from ordbridge.formats import as_text, visible
+from ordbridge.escaping import visible
+from ordbridge.formats import as_text
 
 __all__ = ["line", "table"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.formats import visible
+from ordbridge.escaping import visible
 
 if TYPE_CHECKING:
     from ordbridge.progress import Progress

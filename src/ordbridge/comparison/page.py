@@ -2,60 +2,90 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ordbridge import figures
 from ordbridge.comparison import paper
+from ordbridge.comparison.wording import units
+from ordbridge.escaping import for_html
 from ordbridge.formats import html_table, listed
 from ordbridge.report.html import Page
+from ordbridge.report.manuscript import for_the_paper
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ordbridge.comparison.result import Comparison
 
 __all__ = ["fragment", "page"]
 
-QUESTION = "Which system is rated higher?"
-
 
 def page(comparison: Comparison, repeat: str = "") -> Page:
-    """Return the report: what is wrong first, then the answer, tables, pictures, what was decided, and methods."""
+    """Return the report: the answer, what is wrong, the picture, tables, what was decided, and methods."""
     made = Page(_title(comparison))
-    for row in comparison.checks.to_pylist():
-        if row["severity"] != "note":
-            made.warning(_check(row))
+    bad = [_check(row) for row in comparison.checks.to_pylist() if row["severity"] != "note"]
     if not comparison.criteria:
-        made.heading("No answer").sentences(comparison.notes)
-        return _checked(made, comparison)
-    made.heading("Question").sentence(_question(comparison))
-    made.heading("Answer").sentences(comparison.answer)
+        made.answer("There is no answer: the ratings have errors")
+        for text in bad:
+            made.warning(text)
+        return _checked(made.sentences(comparison.notes), comparison)
+    pairs = [line for line in comparison.sentences if line not in comparison.answer]
+    made.answer(*_headline(comparison, pairs))
+    for text in bad:
+        made.warning(text)
     made.picture(comparison.plot(), "Shares of the categories, and expected ratings with their intervals")
-    made.heading("Systems").sentence(paper.caption(comparison)).table(_renamed(comparison.main_table()))
-    made.heading("Differences")
-    made.sentences(line for line in comparison.sentences if line not in comparison.answer)
-    made.table(_without_constants(comparison.pairs), names=_names(comparison))
-    made.heading("How it was computed").sentences(comparison.notes)
-    made.table(_without_constants(comparison.models.drop_columns(["seconds"])), "Models")
-    made.table(_without_constants(comparison.ranking), "Expected ratings in numbers", closed=True)
-    made.table(_without_constants(comparison.design), "Who rated what", closed=True)
-    if comparison.shares.num_rows:
-        made.table(_without_constants(comparison.shares), "Shares of the categories", closed=True)
+    made.table(_renamed(comparison.main_table())).sentence(paper.caption(comparison))
+    made.heading("Differences").sentences(pairs).picture(
+        _differences(comparison), "Differences in rating points, with intervals"
+    )
+    made.table(_without_constants(comparison.pairs).drop_columns(["test"]), names=_names(comparison))
     _checked(made, comparison)
-    made.heading("For the paper").sentence(comparison.methods()).sentences(comparison.references())
-    made.heading("The tables in LaTeX", 3).verbatim(comparison.latex())
-    if repeat:
-        made.heading("How to repeat it").verbatim(repeat)
-    return made
+    with made.folded("How it was computed"):
+        made.sentences(comparison.notes)
+        made.table(_without_constants(comparison.models.drop_columns(["seconds"])), "Models")
+    for name, caption in (("ranking", "Expected ratings in numbers"), ("design", "Who rated what"),
+                          ("shares", "Shares of the categories")):  # fmt: skip
+        if (table := getattr(comparison, name)).num_rows:
+            with made.folded(caption):
+                made.table(_without_constants(table))
+    return for_the_paper(made, comparison.methods(), comparison.references(), [comparison.latex()], repeat)
+
+
+def _headline(comparison: Comparison, pairs: list[str]) -> tuple[str, list[str]]:
+    """Return the answer with its size: of two systems by how much they differ, of more how far the first is ahead."""
+    first, *others = comparison.answer
+    if len(comparison.pairs) == 1:
+        size, _, chance = pairs[0].partition("). ")
+        return f"{size}{')' if chance else ''}".rstrip(".") + ".", [chance]
+    criterion = comparison.criteria[0]
+    ranking = comparison.rows("ranking", criterion)
+    for row in comparison.rows("pairs", criterion):
+        ahead = [row["a"], row["b"]] == [ranking[0]["system"], ranking[1]["system"]]
+        if ahead and comparison.asked["reference"] is None and row["conf_low"] is not None:
+            unit = units(comparison.rows("design", criterion)[0])
+            interval = f"({unit.value(row['conf_low'])} to {unit.value(row['conf_high'])})"
+            lead = f"It is {unit.with_unit(row['difference'])} {interval} ahead of {row['b']}."
+            return first, [lead, *others]
+    return first, others
+
+
+def _differences(comparison: Comparison) -> Figure:
+    rows = []
+    for row in comparison.pairs.to_pylist():
+        name = "" if row["criterion"] is None else f"{row['criterion']}: "
+        rows.append({**row, "label": f"{name}{row['a']} – {row['b']}", "differs": row["adjusted"] < comparison.alpha})
+    return figures.differences(rows, comparison.asked["conf_level"])
 
 
 def fragment(comparison: Comparison) -> str:
     """Return the answer and the tables for a notebook."""
-    parts = [f"<p>{escape(_check(row))}</p>" for row in comparison.checks.to_pylist() if row["severity"] == "error"]
+    parts = [f"<p>{for_html(_check(row))}</p>" for row in comparison.checks.to_pylist() if row["severity"] == "error"]
     if not comparison.criteria:
-        return "".join(parts + [f"<p>{escape(note)}</p>" for note in comparison.notes])
-    parts += [f"<p><b>{escape(line)}</b></p>" for line in comparison.answer]
-    parts += [html_table(comparison.main_table().to_pylist()), f"<p>{escape(paper.caption(comparison))}</p>"]
+        return "".join(parts + [f"<p>{for_html(note)}</p>" for note in comparison.notes])
+    parts += [f"<p><b>{for_html(line)}</b></p>" for line in comparison.answer]
+    parts += [html_table(comparison.main_table().to_pylist()), f"<p>{for_html(paper.caption(comparison))}</p>"]
     parts.append(html_table(paper.pairs_table(comparison).to_pylist()))
     return "".join(parts)
 
@@ -65,14 +95,9 @@ def _title(comparison: Comparison) -> str:
     return f"Comparison of {listed(systems)}" if 0 < len(systems) <= 6 else "Comparison of systems"
 
 
-def _question(comparison: Comparison) -> str:
-    reference = comparison.asked["reference"]
-    return QUESTION if reference is None else f"Which systems are rated higher or lower than {reference}?"
-
-
 def _checked(made: Page, comparison: Comparison) -> Page:
-    made.heading("What is wrong with the ratings")
-    return made.table(comparison.checks) if comparison.checks.num_rows else made.sentence("Nothing was found.")
+    made.heading("Checks")
+    return made.table(comparison.checks) if comparison.checks.num_rows else made.sentence("Nothing is wrong.")
 
 
 def _check(row: dict[str, object]) -> str:
@@ -82,8 +107,8 @@ def _check(row: dict[str, object]) -> str:
 
 def _names(comparison: Comparison) -> dict[str, str]:
     return {
-        "conf_low": "from", "conf_high": "to", "p_value": "p, uncorrected", "adjusted": "p, corrected",
-        "superiority": "P(a above b)", "superiority_low": "from ", "superiority_high": "to ",
+        "a": "first", "b": "second", "p_value": "p, uncorrected", "adjusted": "p, corrected",
+        "superiority": "P(first above second)", "superiority_low": "from ", "superiority_high": "to ",
     }  # fmt: skip
 
 

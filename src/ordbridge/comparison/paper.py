@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ordbridge.comparison.family import NAMES
 from ordbridge.comparison.wording import corrected_by, units
+from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.formats import listed, p_text, stars
 from ordbridge.models.kinds import KINDS
 from ordbridge.report import manuscript
@@ -61,11 +62,11 @@ class Look:
 
 PLAIN = Look(str, str, lambda text: f" {text}" if text else "")
 MARKDOWN = Look(
-    lambda text: text.replace("|", "\\|"),
+    lambda text: for_markdown(text, in_table=True),
     lambda text: f"**{text}**",
     lambda text: f"<sup>{text}</sup>" if text else "",
 )
-LATEX = Look(manuscript.escaped, r"\textbf{{{}}}".format, lambda text: rf"\textsuperscript{{{text}}}" if text else "")
+LATEX = Look(for_latex, r"\textbf{{{}}}".format, lambda text: rf"\textsuperscript{{{text}}}" if text else "")
 
 
 def main_table(comparison: Comparison) -> pa.Table:
@@ -98,11 +99,11 @@ def caption(comparison: Comparison) -> str:
 
 def markdown(comparison: Comparison) -> str:
     """Return the tables, the methods paragraph and references in Markdown."""
-    parts = [f"**{caption(comparison)}**{_bold(comparison)}"]
+    parts = [f"**{for_markdown(caption(comparison))}**{_bold(comparison)}"]
     for head, rows in (_ratings(comparison, MARKDOWN), _differences(comparison, MARKDOWN)):
         lines = [head, [":--"] + ["--:"] * (len(head) - 1), *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    parts += [methods(comparison), "\n".join(f"- {one}" for one in references(comparison))]
+    parts += [for_markdown(methods(comparison)), "\n".join(f"- {for_markdown(one)}" for one in references(comparison))]
     return "\n\n".join(parts)
 
 
@@ -110,14 +111,14 @@ def latex(comparison: Comparison, title: str = "", label: str = "tab:systems") -
     """Return the tables, the methods paragraph and references in LaTeX."""
     ratings = _tabular(*_ratings(comparison, LATEX))
     pairs = _tabular(*_differences(comparison, LATEX))
-    above = manuscript.escaped(title or f"{caption(comparison)}{_bold(comparison)}")
-    below = manuscript.escaped(_pairs_caption(comparison))
+    above = for_latex(title or f"{caption(comparison)}{_bold(comparison)}")
+    below = for_latex(_pairs_caption(comparison))
     tables = [
         [r"\begin{table}", r"\centering", *ratings, rf"\caption{{{above}}}", rf"\label{{{label}}}", r"\end{table}"],
         [r"\begin{table}", r"\centering", *pairs, rf"\caption{{{below}}}", rf"\label{{{label}-pairs}}", r"\end{table}"],
     ]
     paragraphs = [methods(comparison), *references(comparison)]
-    return "\n\n".join(["\n".join(lines) for lines in tables] + [manuscript.escaped(text) for text in paragraphs])
+    return "\n\n".join(["\n".join(lines) for lines in tables] + [for_latex(text) for text in paragraphs])
 
 
 def methods(comparison: Comparison) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.data.checks import Flaw, counted
+from ordbridge.notebooks import fragment
 
 __all__ = ["ROLES", "RatingTable"]
 
@@ -58,6 +59,10 @@ class RatingTable:
     def __str__(self) -> str:
         """Return the lines to show before any result."""
         return "\n".join(self.said)
+
+    def _repr_html_(self) -> str:
+        """Show what was taken for what, and the ratings, in a notebook."""
+        return fragment(sentences=self.said, tables=[("", self.table)])
 
     @property
     def said(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Pictures. Every function returns a matplotlib Figure that belongs to no window; ``figure.savefig(path)`` keeps it."""
 
 from ordbridge.figures.coefficients import forest
+from ordbridge.figures.differences import differences
 from ordbridge.figures.judges import judge_against_people
 from ordbridge.figures.latent import implied_difference
 from ordbridge.figures.moving_thresholds import thresholds
@@ -14,6 +15,7 @@ __all__ = [
     "SystemRatings",
     "categories_used",
     "d_study",
+    "differences",
     "forest",
     "implied_difference",
     "judge_against_people",

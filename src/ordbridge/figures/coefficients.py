@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, INK, empty_figure
 
 if TYPE_CHECKING:
@@ -49,4 +50,5 @@ def forest(fit: Fit, thresholds: bool = True) -> Figure:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return f"scale: {row['term']}" if row["effect"] == "scale" else str(row["term"])
+    term = shortened(str(row["term"]))
+    return f"scale: {term}" if row["effect"] == "scale" else term

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, ORANGE, empty_figure, title
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
                       s=[20 + 100 * row["n_texts"] / most for row in rows])  # fmt: skip
         if rows[0]["expected"] is not None:
             panel.plot(at, [row["expected"] for row in rows], color=ORANGE, zorder=1)
-        panel.set_xticks(at, [row["judge"] for row in rows])
-        panel.set_xlabel(f"rating by {found.judge}")
+        panel.set_xticks(at, [shortened(str(row["judge"]), 16) for row in rows])
+        panel.set_xlabel(f"rating by {shortened(found.judge)}")
         panel.set_ylabel("people's mean rating")
         title(panel, "Calibration", "points: texts; line: the model")
     if systems:
@@ -59,7 +60,7 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
             panel.plot([row["conf_low"], row["conf_high"]], [place, place], color=GREY, zorder=1)
             panel.plot(row["favours"], place, "o", color=BLUE if row["p_value"] >= 0.05 else ORANGE, zorder=2)
         panel.axvline(0, color=GREY, linewidth=0.8)
-        panel.set_yticks(range(len(rows)), [row["system"] for row in rows])
+        panel.set_yticks(range(len(rows)), [shortened(row["system"], 30) for row in rows])
         panel.set_xlabel("judge above people, against the other systems")
         title(panel, "Whom it favours", "95 % intervals; orange: p < 0.05")
     return figure

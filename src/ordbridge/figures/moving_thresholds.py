@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, INK, empty_figure, title
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def thresholds(found: Assumptions) -> Figure:
         shown = row["estimate"] if row["estimate"] is not None else row["moved_alike"]
         if shown is not None:
             panel.annotate(
-                row["threshold"],
+                shortened(row["threshold"], 16),
                 (shown, place),
                 (0, 11),
                 textcoords="offset points",
@@ -61,8 +62,12 @@ def thresholds(found: Assumptions) -> Figure:
                 fontsize=8,
                 color=INK,
             )
-    panel.set_yticks(range(len(levels)), levels)
+    panel.set_yticks(range(len(levels)), [shortened(level, 30) for level in levels])
     panel.set_ylim(len(levels) - 0.4, -0.7)
     panel.set_xlabel("latent quality; blue: each threshold on its own, grey: all moved alike")
-    title(panel, f"Thresholds of each {found.factor}", "how much it takes to be rated higher, with intervals")
+    title(
+        panel,
+        f"Thresholds of each {shortened(found.factor or 'factor')}",
+        "how much it takes to be rated higher, with intervals",
+    )
     return figure

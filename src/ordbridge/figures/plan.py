@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, title
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def plan_contours(plan: Plan) -> Figure:
         _curve_over(panel, plan, rows, x)
         what = "Power over the items" if x == "items" else "Power over the effect"
     _simulated(panel, plan, [row for row in rows if row["n"]], x, y)
-    title(panel, what, f"{plan.asked['test']}, target {target:.0%}, alpha {plan.asked['alpha']:g}")
+    title(panel, what, f"{shortened(plan.asked['test'], 60)}, target {target:.0%}, alpha {plan.asked['alpha']:g}")
     panel.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
     return figure
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import GREY, PALE, SOFT, cycle, empty_figure
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
             if i == 0 and ratings is not None:
                 panels[i, j].set_title(f"# Ratings / Text: {ratings}", fontsize=9)
             if j == len(columns) - 1:
-                name = ", ".join(PAPER_NAMES.get(value, str(value)) for value in setting)
+                name = ", ".join(PAPER_NAMES.get(value, shortened(str(value))) for value in setting)
                 place = {"xycoords": "axes fraction", "rotation": 270, "ha": "left", "va": "center"}
                 panels[i, j].annotate(name, (1.03, 0.5), **place, fontsize=9)
     for panel in panels[-1]:
@@ -135,7 +136,7 @@ def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: d
     if items != [None]:
         colours = zip(cycle(len(items)), items, strict=True)
         handles = [Line2D([], [], color=colour, label=f"{item} items") for colour, item in colours]
-    handles += [Line2D([], [], color=SOFT, linestyle=styles[model], label=model) for model in models]
+    handles += [Line2D([], [], color=SOFT, linestyle=styles[model], label=shortened(model)) for model in models]
     columns = min(len(handles), max(2, int(figure.get_figwidth() / 1.2)))
     look = {"ncols": columns, "fontsize": 8, "frameon": False, "handlelength": 3, "borderpad": 0.2}
     legend = figure.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), **look)

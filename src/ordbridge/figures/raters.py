@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, plain
 from ordbridge.reliability.raters import use_of_categories
 from ordbridge.reliability.ratings import Ratings, prepare
@@ -58,7 +59,7 @@ def ratings_by_item(
             continue
         panel.plot(place, means[shown], color=GREY, linewidth=1.4, zorder=1)
         panel.plot(place, values[shown, position], "o", color=BLUE, markersize=3.2, alpha=0.8, zorder=2)
-        panel.set_title(str(ratings.raters[position]), fontsize=9, loc="left", color=INK)
+        panel.set_title(shortened(str(ratings.raters[position])), fontsize=9, loc="left", color=INK)
         panel.margins(y=0.1)
         _scale_ticks(panel, ratings)
         plain(panel)
@@ -87,16 +88,17 @@ def categories_used(data: Any, item: str = "item", rater: str = "participant", r
     shades = colormaps["viridis" if ratings.ordered else "tab20"](np.linspace(0.05, 0.95, len(labels)))
     figure = empty_figure(7.4, 1.3 + 0.34 * len(raters))
     panel = figure.subplots()
-    left = np.zeros(len(raters))
+    left, rows = np.zeros(len(raters)), range(len(raters))
     for column, label in enumerate(labels):
-        panel.barh(raters, share[:, column], left=left, color=shades[column], label=label, height=0.74)
+        panel.barh(rows, share[:, column], left=left, color=shades[column], label=shortened(label, 20), height=0.74)
         dark = np.dot(shades[column][:3], [0.299, 0.587, 0.114]) < 0.55
-        for row in range(len(raters)):
+        for row in rows:
             if share[row, column] >= 0.06:
                 at = left[row] + share[row, column] / 2
                 text = f"{share[row, column]:.0%}"
                 panel.text(at, row, text, ha="center", va="center", fontsize=7.5, color="white" if dark else INK)
         left += share[:, column]
+    panel.set_yticks(rows, [shortened(rater, 30) for rater in raters])
     panel.set_ylim(len(raters) - 0.5, -0.5)
     panel.set_xlim(0, 1)
     panel.xaxis.set_major_formatter(ticker.PercentFormatter(1))
@@ -131,7 +133,9 @@ def severity_and_consistency(raters: pa.Table, criterion: str | None = None) -> 
         x = 0.0 if row["severity"] is None else row["severity"]
         panel.plot(x, row["consistency"], "o", color=ORANGE if row["flagged"] else BLUE, markersize=4, alpha=0.8)
         if row["flagged"] or len(rows) <= 12:
-            panel.annotate(row["rater"], (x, row["consistency"]), (3, 3), textcoords="offset points", fontsize=7.5)
+            panel.annotate(
+                shortened(row["rater"], 30), (x, row["consistency"]), (3, 3), textcoords="offset points", fontsize=7.5
+            )
     panel.axvline(0, color=GREY, linewidth=0.8)
     panel.set_xlabel("severity: points above the others on the same items (left: stricter)", fontsize=9, color=INK)
     panel.set_ylabel("consistency with the others", fontsize=9, color=INK)
@@ -188,7 +192,7 @@ def _of_criterion(rows: list[dict[str, Any]], criterion: str | None) -> list[dic
 
 
 def pairs_heatmap(pairs: pa.Table, criterion: str | None = None) -> Figure:
-    """Draw κ and γ of all pairs of raters as two heat maps; empty cells are pairs without a value.
+    """Draw κ and γ of all pairs of raters as two heat maps; hatched cells are pairs without a value.
 
     Parameters
     ----------
@@ -231,9 +235,11 @@ def _heatmap(panel: Any, rows: list[dict[str, Any]], raters: list[str], measure:
         for a, b in zip(*np.nonzero(~np.isnan(grid)), strict=True):
             colour = "white" if abs(grid[a, b]) > 0.62 else INK
             panel.text(b, a, f"{grid[a, b]:.2f}", ha="center", va="center", fontsize=7, color=colour)
-    panel.set_xticks(range(len(raters)), raters, rotation=90, fontsize=7.5)
-    panel.set_yticks(range(len(raters)), raters, fontsize=7.5)
+    names = [shortened(rater, 20) for rater in raters]
+    panel.set_xticks(range(len(raters)), names, rotation=90, fontsize=7.5)
+    panel.set_yticks(range(len(raters)), names, fontsize=7.5)
     plain(panel)
+    panel.patch.set(facecolor="#dddddd", edgecolor="#aaaaaa", hatch="////", linewidth=0)  # unlike 0, which is white
     return image
 
 
@@ -257,6 +263,8 @@ def _legend_above(figure: Figure, panel: Any, n_labels: int) -> None:
 
 def _scale_ticks(panel: Any, ratings: Ratings) -> None:
     if ratings.scores is None:
-        panel.set_yticks(range(len(ratings.categories)), [str(category) for category in ratings.categories])
+        panel.set_yticks(
+            range(len(ratings.categories)), [shortened(str(category), 20) for category in ratings.categories]
+        )
     elif len(ratings.categories) <= 10:
         panel.set_yticks(ratings.scores)

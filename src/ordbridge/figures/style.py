@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,10 +20,28 @@ SERIES = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D5
 
 
 def empty_figure(width: float, height: float) -> Figure:
-    """Return a figure that belongs to no window."""
+    """Return a figure that belongs to no window, in which a ``$`` in a name is a character like any other."""
+    import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+    class Picture(Figure):
+        """A figure without mathematics: names are people's own, and some have two ``$``."""
+
+        def draw(self, renderer: Any) -> None:
+            for text in self.findobj(Text):
+                text.set_parse_math(False)
+            with matplotlib.rc_context({"text.parse_math": False}):  # of ticks that are made while it is drawn
+                super().draw(renderer)
+
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            """Show the figure in a notebook, at the size of the text there."""
+            file = BytesIO()
+            self.savefig(file, format="png")
+            width, height = (round(90 * inches) for inches in self.get_size_inches())
+            return file.getvalue(), {"width": width, "height": height}
+
+    return Picture(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def title(panel: Axes, title: str, subtitle: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ordbridge.escaping import shortened
 from ordbridge.figures.style import BLUE, GREY, INK, SOFT, empty_figure, title
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def systems(panels: Sequence[SystemRatings], conf_level: float = 0.95) -> Figure
             row[0].set_visible(False)
         _ratings(row[-1], panel, conf_level)
         for axes in row:
-            axes.set_yticks(places, [entry["system"] for entry in panel.ranking])
+            axes.set_yticks(places, [shortened(entry["system"], 30) for entry in panel.ranking])
             axes.set_ylim(len(panel.ranking) - 0.5, -0.5)
             axes.tick_params(axis="y", length=0)
     return figure
@@ -80,7 +81,7 @@ def _stacked(axes: Axes, panel: SystemRatings) -> None:
     ]
     axes.legend(
         handles=handles,
-        labels=[_short(category) for category in categories],
+        labels=[shortened(category, 18) for category in categories],
         frameon=False,
         fontsize=8,
         ncols=min(6, len(categories)),
@@ -91,7 +92,7 @@ def _stacked(axes: Axes, panel: SystemRatings) -> None:
     )
     axes.set_xlim(0, 1)
     axes.set_xticks([])
-    title(axes, panel.title or "Ratings", "share of each category, lowest to highest")
+    title(axes, shortened(panel.title) or "Ratings", "share of each category, lowest to highest")
     axes.spines[["left", "bottom"]].set_visible(False)
 
 
@@ -112,7 +113,3 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
     axes.set_axisbelow(True)
     told = "; a letter in common: cannot be told apart" if marked else ""
     title(axes, "Expected rating", f"with {100 * conf_level:g} % intervals{told}")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 18 else f"{text[:17]}…"

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import as_in_file
 from ordbridge.files.sheet import CellGrid, Row
 
 __all__ = ["SEPARATORS", "decoded", "grid_of_text", "separator_of"]
@@ -129,7 +130,7 @@ def _rows(text: str, separator: str, name: str) -> list[Row]:
 
     def read(**options: object) -> list[Row]:
         source = csv.reader(io.StringIO(text, newline=""), delimiter=separator, **options)  # type: ignore[arg-type]
-        return [[cell if cell.strip() else None for cell in row] for row in source]
+        return [[as_in_file(cell) if cell.strip() else None for cell in row] for row in source]
 
     try:
         return read(strict=True)

@@ -23,6 +23,7 @@ from ordbridge.formula.tree import (
     renamed,
     written,
 )
+from ordbridge.formula.update import updated
 
 __all__ = [
     "Bar",
@@ -44,5 +45,6 @@ __all__ = [
     "parse_one_side",
     "quote",
     "renamed",
+    "updated",
     "written",
 ]

@@ -12,6 +12,7 @@ from ordbridge.judges.judged import Columns, read_judged
 from ordbridge.judges.prediction_powered import JudgeEstimates, estimate
 from ordbridge.judges.same_footing import JudgeAgreement, agreement
 from ordbridge.judges.saving import JudgePlan, plan
+from ordbridge.notebooks import fragment
 
 __all__ = ["CANNOT_TELL", "JudgeAnalysis", "analyse"]
 
@@ -33,6 +34,10 @@ class JudgeAnalysis:
     plan: JudgePlan | None
     counted: str
     notes: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        """Show the answers in a notebook."""
+        return fragment(self.answer, [CANNOT_TELL], sentences=self.sentences[1:-1])
 
     @property
     def sentences(self) -> list[str]:

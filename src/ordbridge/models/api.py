@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout
+from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError
+from ordbridge.formula import updated, written
 from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.few_levels import few_levels
 from ordbridge.models.fit import Fit
+from ordbridge.models.keeping import table_of
 from ordbridge.models.laplace_check import check_laplace, check_quadrature
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Condition, Estimates, Problem
 
-__all__ = ["clm", "clmm", "lm", "lmer"]
+__all__ = ["clm", "clmm", "fit_again", "lm", "lmer"]
 
 OTHER_START = "R started from its own values; start='fast' starts it at the optimum of the native engine"
 
@@ -197,6 +199,25 @@ def lmer(
     ['(Intercept)', 'x']
     """
     return _fit(prepare("lmer", formula, data, REML=REML, ddf=ddf, timeout=timeout), engine)
+
+
+def fit_again(fit: Fit, formula: str, data: Any = None) -> Fit:
+    """Fit another formula; see :meth:`ordbridge.Fit.update`."""
+    before = fit.problem
+    options: dict[str, Any] = {
+        name: getattr(before, name)
+        for name in ("link", "threshold", "nAGQ", "REML", "ddf", "timeout", "start", "weights", "offset")
+        if getattr(before, name) is not None
+    }
+    options |= {name: f"~ {written(part)}" for name in ("scale", "nominal") if (part := getattr(before, name))}
+    new = updated(before.formula, formula)
+    try:
+        problem = prepare(before.model, new, table_of(before) if data is None else data, **options)
+    except InputError as refusal:
+        if data is None and "column" in str(refusal):
+            raise InputError(f"{refusal}. A fit holds only the columns of its own model: give data=") from None
+        raise
+    return _fit(problem, fit.engine)
 
 
 def _fit(problem: Problem, engine: str) -> Fit:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.checks import choice, share
+from ordbridge.doors import picture, write_report
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.escaping import for_html
 from ordbridge.formats import html_table
 from ordbridge.formula import Call, Name, Summand, expand, names, quote, written
 from ordbridge.models import predict as prediction
@@ -26,6 +27,10 @@ from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.progress import Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
     from ordbridge.models.inference.laplace_cost import LaplaceCheck
     from ordbridge.models.inference.proportionality import Assumptions
 
@@ -63,12 +68,73 @@ class Fit:
     def _repr_html_(self) -> str:
         """Show what was fitted, what is wrong with it, and its coefficients in a notebook."""
         problem = self.problem
-        parts = [f"<p><b>{KINDS[problem.model].title}</b>: {escape(problem.described)}, {self.n_obs} ratings</p>"]
+        parts = [f"<p><b>{KINDS[problem.model].title}</b>: {for_html(problem.described)}, {self.n_obs} ratings</p>"]
         if not self.converged:
             parts.append("<p><b>The fit did not converge: do not trust its numbers.</b></p>")
-        parts += [f"<p>{escape(c.text)}</p>" for c in self.estimates.conditions if c.kind == "warning"]
+        parts += [f"<p>{for_html(c.text)}</p>" for c in self.estimates.conditions if c.kind == "warning"]
         rows = [row for row in self.tidy().to_pylist() if row.pop("effect") == "fixed"]
         return "".join([*parts, html_table(rows), html_table(self.varcorr().to_pylist())])
+
+    def plot(self, thresholds: bool = False) -> Figure:
+        """Draw the coefficients with their 95 % intervals; see :func:`ordbridge.figures.forest`."""
+        figure: Figure = picture("forest", self, thresholds=thresholds)
+        return figure
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
+
+    def update(self, formula: str, data: Any = None) -> Fit:
+        """Fit another formula with the same model, options, engine and data.
+
+        Parameters
+        ----------
+        formula
+            A whole formula, or what changes: a dot is what was there, ``". ~ . + length - (1 | item)"``.
+        data
+            Other data. A fit holds only the columns of its model: a new predictor needs the data again.
+
+        Examples
+        --------
+        >>> import ordbridge as ob
+        >>> fit = ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]}, engine="fast")
+        >>> fit.update(". ~ . - x").coef
+        {'(Intercept)': 2.55}
+        """
+        from ordbridge.models.api import fit_again
+
+        return fit_again(self, formula, data)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the fit with its data to an Arrow file, from which :func:`ordbridge.load` reads it.
+
+        The file holds tables and JSON, and no code.
+        """
+        from ordbridge.models.keeping import save
+
+        return save(self, path)
+
+    @property
+    def coef(self) -> dict[str, float]:
+        """Thresholds and coefficients by their names in R; a scale effect has ``scale: `` before its name."""
+        e = self.estimates
+        names = [f"scale: {t}" if kind == "scale" else t for t, kind in zip(e.terms, e.effects, strict=True)]
+        return dict(zip(names, map(float, e.estimate), strict=True))
+
+    @property
+    def loglik(self) -> float:
+        """The log likelihood."""
+        return float(self.estimates.loglik)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return float(2.0 * self.estimates.edf - 2.0 * self.estimates.loglik)
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion."""
+        return float(np.log(self.counted) * self.estimates.edf - 2.0 * self.estimates.loglik)
 
     @property
     def n_obs(self) -> int:
@@ -172,8 +238,8 @@ class Fit:
                 "n_dropped": [p.n_rows - self.n_obs],
                 "n_groups": pa.array([groups or None], pa.struct({name: pa.int64() for name in groups})),
                 "loglik": [e.loglik],
-                "aic": [2.0 * e.edf - 2.0 * e.loglik],
-                "bic": [np.log(self.counted) * e.edf - 2.0 * e.loglik],
+                "aic": [self.aic],
+                "bic": [self.bic],
                 "edf": [e.edf],
                 "converged": [e.converged],
                 "singular": [e.singular],

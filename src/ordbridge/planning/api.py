@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.deprecated import renamed_arguments
+from ordbridge.notebooks import bar_in_notebook
 from ordbridge.planning.answer import answer
 from ordbridge.planning.question import ask
 from ordbridge.planning.result import Plan
@@ -140,7 +141,7 @@ def plan(
     store
         A folder in which every fit is kept: the same call continues where it was stopped.
     progress
-        Called with a line of text now and then; ``print`` will do.
+        Called with a line of text now and then; ``print`` will do. In a notebook there is a line by default.
 
     Returns
     -------
@@ -207,6 +208,6 @@ def plan(
         looks=looks,
         shape=shape,
     )
-    with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary:
-        findings = simulate(question, Path(temporary if store is None else store), jobs, progress)
+    with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary, bar_in_notebook(progress) as tell:
+        findings = simulate(question, Path(temporary if store is None else store), jobs, tell)
     return answer(question, findings)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ordbridge.doors import picture, write_report
+from ordbridge.notebooks import fragment
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
 from ordbridge.planning.foresight import Powers, predictions
 from ordbridge.planning.looks import Sequential
 from ordbridge.planning.protocol import Protocol
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 __all__ = ["Plan", "table_of"]
 
@@ -80,6 +88,22 @@ class Plan:
     def __str__(self) -> str:
         """Say the answer, and what it rests on."""
         return " ".join((self.sentence, *self.details))
+
+    def _repr_html_(self) -> str:
+        """Show the answer, and the designs that were simulated, in a notebook."""
+        simulated = self.designs.filter(self.designs["n"].to_numpy() > 0)
+        shown = ["items", "ratings_per_text", "participants", "ratings", "cost", "power", "conf_low", "conf_high",
+                 "verdict"]  # fmt: skip
+        return fragment(self.sentence, self.notes, [("", simulated.select(shown))])
+
+    def plot(self) -> Figure:
+        """Draw the trade-off; see :func:`ordbridge.figures.plan_contours`."""
+        figure: Figure = picture("plan_contours", self)
+        return figure
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
 
 
 def table_of(

@@ -12,6 +12,7 @@ from ordbridge import leftovers
 from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_name
+from ordbridge.notebooks import bar_in_notebook
 from ordbridge.power.assignment import Assignment
 from ordbridge.power.backends import Backend, choose
 from ordbridge.power.grid import Grid
@@ -122,7 +123,8 @@ def run(
     )
     path = leftovers.temporary_folder() if store is None else folder_of(store)
     try:
-        result = carry_out(assignment, path, lambda: choose(backend, jobs, scheduler), progress)
+        with bar_in_notebook(progress) as tell:
+            result = carry_out(assignment, path, lambda: choose(backend, jobs, scheduler), tell)
     except BaseException:
         if store is None:
             leftovers.remove(path)

@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 
 from ordbridge.checks import share
 from ordbridge.deprecated import renamed_arguments
+from ordbridge.doors import write_report
 from ordbridge.errors import InputError
+from ordbridge.notebooks import fragment
 from ordbridge.power import estimates
 from ordbridge.power.audit import Audit, audit
 from ordbridge.power.calibration import COLUMNS, calibrated, calibrated_difference, critical_value, null_cells
@@ -60,6 +62,20 @@ class Run:
 
     path: Path
     manifest: dict[str, Any]
+
+    def _repr_html_(self) -> str:
+        """Show how far the run is and its power in a notebook."""
+        n = len(self.grid.cells)
+        missing = self.missing
+        headline = f"Power of {', '.join(m.name for m in self.models)} in {n} kind{'s' if n != 1 else ''} of study"
+        table = self.power()
+        shown = [name for name in table.column_names if name not in ("cell", "engine", "measure", "mc_error", "note")]
+        told = [f"{missing:,} fits are still missing."] if missing else []
+        return fragment(headline, told, [("", table.select(shown))])
+
+    def report(self, path: str | os.PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
 
     @cached_property
     def grid(self) -> Grid:

@@ -6,12 +6,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ordbridge import tables
+from ordbridge.doors import picture
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.notebooks import fragment
 from ordbridge.reliability import agreement, correlation, interpretation, intraclass, pair_agreement
 from ordbridge.reliability.alpha import krippendorff_alpha
 from ordbridge.reliability.cautions import cautions
@@ -22,6 +24,9 @@ from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.reading import ALL_RATERS, ALL_RATINGS, TO_FILL_IN, joint_reading, located
 from ordbridge.reliability.records import Coefficient
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Reliability", "analyse", "coefficients_for"]
 
@@ -111,6 +116,17 @@ class Reliability:
     accuracy: pa.Table
     ratings: Mapping[str, Ratings]
     level: str
+
+    def _repr_html_(self) -> str:
+        """Show the answer, warnings and coefficients in a notebook."""
+        shown = ["criterion", "group", "coefficient", "estimate", "conf_low", "conf_high", "n_items", "n_raters"]
+        told = [located(row, row["message"]) for row in self.warnings.to_pylist()]
+        return fragment(self.answer, told, [("", self.coefficients.select(shown))], [f"{self.counted}."])
+
+    def plot(self, criterion: str | None = None) -> Figure:
+        """Draw each rater's severity and consistency; see :func:`ordbridge.figures.severity_and_consistency`."""
+        figure: Figure = picture("severity_and_consistency", self.raters, criterion)
+        return figure
 
     @property
     def answer(self) -> str:

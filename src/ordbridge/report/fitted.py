@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import pyarrow as pa
 
 from ordbridge import figures
 from ordbridge.errors import FitError, InputError
+from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.formats import listed, p_text
 from ordbridge.formula import expand
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.adjust import holm
-from ordbridge.models.kinds import KINDS
 from ordbridge.models.summary import factor_lines
 from ordbridge.report import manuscript
 from ordbridge.report.html import Page, cell
@@ -70,23 +71,18 @@ class FitWithContrasts:
     def markdown(self) -> str:
         """Return both tables and the paragraph in Markdown."""
         tables = [manuscript.markdown(table, caption) for caption, table in self._tables()]
-        return "\n\n".join([*tables, self.methods(), "\n".join(f"- {one}" for one in self.references())])
+        cited = "\n".join(f"- {for_markdown(one)}" for one in self.references())
+        return "\n\n".join([*tables, for_markdown(self.methods()), cited])
 
     def latex(self) -> str:
         """Return both tables and the paragraph in LaTeX."""
         tables = [manuscript.latex(table, caption) for caption, table in self._tables()]
-        return "\n\n".join([*tables, *map(manuscript.escaped, [self.methods(), *self.references()])])
+        return "\n\n".join([*tables, *map(for_latex, [self.methods(), *self.references()])])
 
     def page(self, repeat: str = "") -> Page:
         """Return the report."""
-        made = build(self.fit, self)
-        made.heading("For the paper").sentence(self.methods()).sentences(self.references())
-        made.heading("The tables in LaTeX", 3)
-        for caption, table in self._tables():
-            made.verbatim(manuscript.latex(table, caption))
-        if repeat:
-            made.heading("How to repeat it").verbatim(repeat)
-        return made
+        tables = [manuscript.latex(table, caption) for caption, table in self._tables()]
+        return manuscript.for_the_paper(build(self.fit, self), self.methods(), self.references(), tables, repeat)
 
     def _tables(self) -> list[tuple[str, pa.Table]]:
         return [
@@ -97,79 +93,177 @@ class FitWithContrasts:
 
 def build(fit: Fit, compared: FitWithContrasts | None = None) -> Page:
     """Return the page of a fit; one that did not converge has no answer."""
-    made = Page(f"{KINDS[fit.problem.model].name.capitalize()} of the ratings")
+    factor = compared.factor if compared else _main_factor(fit)
+    made = Page(f"Ratings by {factor}" if factor else "What the ratings depend on")
+    levels = _expected_ratings(fit, factor) if factor and fit.converged else None
     if not fit.converged:
-        made.warning("The fit did not converge: its numbers answer nothing.")
+        made.answer("There is no answer: the fit did not converge", ["Its numbers answer nothing. What to do:"])
+        made.sentences(REMEDIES)
+    elif compared is not None:
+        _answer_by_pairs(made, compared)
+    elif levels is not None:
+        made.answer(levels.headline, levels.pairs if len(levels.pairs) > 1 else ())
+    else:
+        effects, beyond = _effects(fit), _beyond_location(fit)
+        made.answer(beyond.pop(0) if beyond and not effects else _in_a_sentence(effects))
     for row in fit.conditions.to_pylist():
         if row["kind"] == "warning" or row["stage"] == "inference":
             made.warning(f"{row['stage']}: {row['text']}")
-    if fit.converged:
-        _answer(made, fit, compared)
-    else:
-        made.heading("No answer").sentence("What to do:").sentences(REMEDIES)
+    if levels is not None:
+        made.picture(figures.systems([levels.drawn]), f"Ratings by {factor}, and expected ratings with 95 % intervals")
+        made.table(levels.table, f"Expected ratings and differences of {factor}", names=READABLE)
+    if compared is not None:
+        notes: bytes = (compared.contrasts.schema.metadata or {}).get(b"notes", b"")
+        made.heading(f"Differences of {factor}").table(compared.main_table()).sentences(notes.decode().splitlines())
+    _coefficients(made, fit, folded=levels is not None or compared is not None)
+    made.heading("Checks")
+    if fit.problem.ordinal and fit.converged:
+        _assumptions(made, fit)
+    missing = fit.problem.n_rows - fit.n_obs
+    made.sentence(f"{fit.n_obs} ratings were used; {missing} were left out because values are missing.")
+    if fit.conditions.num_rows:
+        with made.folded("Messages of the engine"):
+            made.table(fit.conditions)
+    said = {name: cell(value) for name, value in fit.glance().drop_columns(["n_groups"]).to_pylist()[0].items()}
+    said = {name.replace("_", " "): value for name, value in said.items() if value != "–"}
+    with made.folded("The fit in numbers"):
+        made.table(pa.table({"what": list(said), "value": list(said.values())}))
+    return made
+
+
+READABLE = {"p_value": "p (Holm)"}
+
+
+def _coefficients(made: Page, fit: Fit, folded: bool) -> None:
+    """Add the coefficients: folded, unless they are the answer."""
     title = "Coefficients" if fit.converged else "Where the optimiser ended"
-    made.heading(title).sentences(f"Levels of {line}." for line in factor_lines(fit))
     effects = fit.tidy()["effect"].to_pylist()
     shown = [effect != "threshold" for effect in effects]
     several = {effect for effect in effects if effect != "threshold"} - {"fixed"}
     table = fit.tidy().filter(shown) if any(shown) else fit.tidy()
-    made.table(table if several or not any(shown) else table.drop_columns(["effect"]))
-    if fit.converged:
-        made.picture(figures.forest(fit, thresholds=not any(shown)), "Coefficients with 95 % intervals")
+    table = table if several or not any(shown) else table.drop_columns(["effect"])
+
+    def add() -> None:
+        if fit.converged:
+            made.picture(figures.forest(fit, thresholds=not any(shown)), "Coefficients with 95 % intervals")
+            made.sentences([*_effects(fit).values(), *_beyond_location(fit)])
+        made.table(table).sentences(f"Levels of {line}." for line in factor_lines(fit))
+
+    if folded:
+        with made.folded(f"{title}: {fit.problem.described}"):
+            add()
+    else:
+        made.heading(title).sentence(fit.problem.described)
+        add()
     if any(shown) and not all(shown):
-        thresholds = fit.tidy().filter([not one for one in shown]).drop_columns(["effect"])
-        made.table(thresholds, "Thresholds between the categories", closed=True)
+        with made.folded("Thresholds between the categories"):
+            made.table(fit.tidy().filter([not one for one in shown]).drop_columns(["effect"]))
     if fit.varcorr().num_rows:
-        made.heading("Random effects").table(fit.varcorr())
-    if fit.problem.ordinal and fit.converged:
-        _assumptions(made, fit)
-    said = {name: cell(value) for name, value in fit.glance().drop_columns(["n_groups"]).to_pylist()[0].items()}
-    said = {name.replace("_", " "): value for name, value in said.items() if value != "–"}
-    made.heading("Diagnostics").table(pa.table({"what": list(said), "value": list(said.values())}))
-    if fit.conditions.num_rows:
-        made.table(fit.conditions, "Messages of the engine")
-    return made
+        with made.folded("How much raters, items and other groups differ"):
+            made.table(fit.varcorr())
 
 
-def _answer(made: Page, fit: Fit, compared: FitWithContrasts | None) -> None:
-    if compared is None:
-        made.heading("Question").sentence(f"Which terms of {fit.problem.described} matter, in {fit.n_obs} ratings?")
-        effects = _effects(fit)
-        beyond = _beyond_location(fit)
-        made.heading("Answer").sentence(beyond.pop(0) if beyond and not effects else _in_a_sentence(effects))
-        if len(effects) > 1:
-            made.sentences(effects.values())
-        made.sentences(beyond)
-        return
-    asked = f"Which levels of {compared.factor} differ, in {fit.n_obs} ratings ({fit.problem.described})?"
-    rows = compared.contrasts.to_pylist()
+def _main_factor(fit: Fit) -> str | None:
+    """Return the factor that the page is about: the one called system, or the only one."""
+    factors = [row["factor"] for row in fit.factors().to_pylist()]
+    return "system" if "system" in factors else factors[0] if len(factors) == 1 else None
+
+
+@dataclass(frozen=True)
+class LevelsInPoints:
+    """The levels of a factor in rating points."""
+
+    headline: str
+    pairs: list[str]
+    table: pa.Table
+    drawn: figures.SystemRatings
+
+
+def _expected_ratings(fit: Fit, factor: str) -> LevelsInPoints | None:
+    """Return expected ratings and their differences; None where a mean over the rest would mislead."""
+    terms = [":".join(map(str, term)) for term in expand(fit.problem.formula.fixed).terms]
+    if any(":" in term and factor in term.split(":") for term in terms) or factor not in fit.problem.columns:
+        return None
+    try:
+        rows = fit.means(factor).to_pylist()
+    except (InputError, FitError):
+        return None
+    means = [row for row in rows if row["what"] == "mean"]
+    pairs = list(combinations([row["level"] for row in means], 2))
+    found = [row for row in rows if row["what"] == "difference"]
+    if len(found) != len(pairs) or any(row["conf_low"] is None or row["p_value"] is None for row in found):
+        return None
+    sentences = [_pair(*pair, row) for pair, row in zip(pairs, found, strict=True)]
+    top = max(means, key=lambda row: row["estimate"])
+    same = [a if b == top["level"] else b for (a, b), row in zip(pairs, found, strict=True)
+            if top["level"] in (a, b) and row["conf_low"] <= 0 <= row["conf_high"]]  # fmt: skip
+    headline = sentences[0]
+    if len(means) > 2:
+        best = (
+            f"{top['level']} is rated highest: {top['estimate']:.2f} ({top['conf_low']:.2f} to {top['conf_high']:.2f})"
+        )
+        headline = f"{best}, but it cannot be told from {listed(same)}." if same else f"{best}, above all others."
+    columns = ["what", "level", "estimate", "conf_low", "conf_high", "p_value"]
+    table = pa.Table.from_pylist([{name: row[name] for name in columns} for row in rows if row["category"] is None])
+    return LevelsInPoints(headline, sentences, table, _drawn(fit, factor, means))
+
+
+def _pair(a: str, b: str, row: dict[str, Any]) -> str:
+    size, low, high = row["estimate"], row["conf_low"], row["conf_high"]
+    if size < 0:
+        a, b, size, low, high = b, a, -size, -high, -low
+    interval = f"(95 % interval {low:.2f} to {high:.2f})".replace("-", "−")
+    if low <= 0:
+        return f"{a} and {b} cannot be told apart: {a} is rated {size:.2f} points higher {interval}."
+    return f"{a} is rated {size:.2f} points higher than {b} {interval}."
+
+
+def _drawn(fit: Fit, factor: str, means: list[dict[str, Any]]) -> figures.SystemRatings:
+    """Return what the picture of systems needs: the shares of the ratings as they are, and the expected ratings."""
+    rows, column = fit.estimates.rows, fit.problem.columns[factor]
+    labels = column.levels or ("FALSE", "TRUE")
+    level = np.array([labels[int(code)] for code in column.values[rows]], dtype=object)
+    ranking = [
+        {**row, "system": row["level"], "letters": None, "n": int((level == row["level"]).sum())}
+        for row in sorted(means, key=lambda row: -row["estimate"])
+    ]
+    shares = []
+    ends = [end for row in means for end in (row["conf_low"], row["conf_high"])]
+    if fit.problem.ordinal:
+        response = fit.problem.columns[str(fit.problem.formula.response)].values[rows]
+        for row in ranking:
+            own = response[level == row["system"]]
+            shares += [
+                {"system": row["system"], "category": label, "share": float((own == code).mean())}
+                for code, label in enumerate(fit.problem.columns[str(fit.problem.formula.response)].levels)
+            ]
+    return figures.SystemRatings("", ranking, shares, (min(ends), max(ends)))
+
+
+def _answer_by_pairs(made: Page, compared: FitWithContrasts) -> None:
+    rows, problem = compared.contrasts.to_pylist(), compared.fit.problem
     differ = [row["contrast"] for row in rows if row["p_value"] is not None and row["p_value"] < 0.05]
     answer = (
         f"{len(differ) or 'None'} of {len(rows)} pairs differ at the 5 % level, after {compared.adjust}'s correction"
     )
-    made.heading("Question").sentence(asked)
-    made.heading("Answer").sentence(f"{answer}: {listed(differ)}." if differ else f"{answer}.")
-    unit = f"on the {fit.problem.link} scale" if fit.problem.ordinal else "points of the rating"
-    made.sentences(_difference(row, unit) for row in rows)
-    made.heading(f"Differences of {compared.factor}").table(compared.main_table())
-    notes: bytes = (compared.contrasts.schema.metadata or {}).get(b"notes", b"")
-    made.sentences(notes.decode().splitlines())
+    unit = f"on the {problem.link} scale" if problem.ordinal else "points of the rating"
+    made.answer(f"{answer}: {listed(differ)}." if differ else f"{answer}.", [_difference(row, unit) for row in rows])
 
 
 def _assumptions(made: Page, fit: Fit) -> None:
     """Add whether thresholds move alike and residuals are equally wide."""
-    made.heading("Assumptions")
     try:
         found = fit.assumptions()
     except (InputError, FitError) as refusal:
         made.sentence(f"They could not be checked: {refusal}.")
         return
     made.sentences(found.sentences)
-    if found.thresholds.num_rows:
-        made.picture(figures.thresholds(found), f"Thresholds of each {found.factor}")
-    for table, caption in ((found.nominal_test, "Nominal effects"), (found.scale_test, "Scale effects")):
-        if table.num_rows > 1:
-            made.table(table, f"{caption}: likelihood ratio tests against the model as it is (<none>)", closed=True)
+    with made.folded("Assumptions in numbers"):
+        if found.thresholds.num_rows:
+            made.picture(figures.thresholds(found), f"Thresholds of each {found.factor}")
+        for table, caption in ((found.nominal_test, "Nominal effects"), (found.scale_test, "Scale effects")):
+            if table.num_rows > 1:
+                made.table(table, f"{caption}: likelihood ratio tests against the model as it is (<none>)")
 
 
 def _difference(row: dict[str, Any], unit: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ordbridge import figures
-from ordbridge.judges import JudgeAnalysis
+from ordbridge.judges import JudgeAgreement, JudgeAnalysis
 from ordbridge.judges.together import CANNOT_TELL
 from ordbridge.report.html import Page
 
@@ -13,41 +13,49 @@ __all__ = ["build"]
 
 
 def build(result: JudgeAnalysis) -> Page:
-    """Return question, answers, tables and pictures as a page; :mod:`ordbridge.report.build` adds the rest."""
+    """Return the answer, picture, tables and checks; :mod:`ordbridge.report.build` adds the rest."""
     page = Page(f"Can {result.judge} replace some raters?")
-    page.heading("Question").sentence(
-        f"May {result.judge} stand in for people, and how many ratings does it save? {result.counted}."
-    )
-    page.heading("Answer").sentences(result.sentences[:-1]).warning(CANNOT_TELL)
-    if (test := result.alternative) is not None:
-        page.heading("Alternative annotator test").sentence(test.sentence).table(test.annotators)
-        if test.skipped:
-            page.sentence(f"Left out because they rated too few texts: {', '.join(test.skipped)}.")
-    if (agreed := result.agreement) is not None:
-        page.heading("The judge beside people").sentence(agreed.sentence)
-        page.table(agreed.footing, "Each person left out in turn, the judge in his place")
-        _titled(page, agreed.systems, "How far the judge is above people, and whom it favours")
-        _titled(page, agreed.covariates, "How its bias changes with other columns")
+    page.answer(result.answer, [*result.sentences[1:-1], f"{result.counted}."])
+    page.warning(CANNOT_TELL)
+    agreed = result.agreement
+    if agreed is not None:
         if agreed.calibration.num_rows or agreed.systems.num_rows:
             page.picture(figures.judge_against_people(agreed), "Calibration, and whom the judge favours")
-        if agreed.slope is not None:
-            page.sentence(
-                f"People's ratings follow the judge's by {agreed.slope['estimate']:.2f} "
-                f"[{agreed.slope['conf_low']:.2f}, {agreed.slope['conf_high']:.2f}] {agreed.slope['unit']} "
-                f"({agreed.slope['model']})."
-            )
-        _titled(page, agreed.calibration, "People's mean rating for each rating by the judge")
-        _titled(page, agreed.worst, "Where it fails: the texts on which it is farthest from people")
+        page.heading("The judge beside people").table(agreed.footing, "Each person left out in turn, the judge instead")
     if (means := result.estimates) is not None:
-        page.heading("Means from people and judge together").sentence(means.sentence)
+        page.heading("Means from people and judge together")
         _titled(page, means.means, "Means")
         _titled(page, means.differences, "Differences")
         _titled(page, means.superiority, "Probability that a text of system_a is rated above one of system_b")
-        _titled(page, means.categories, "Shares of ratings at or above each category")
+    page.heading("Checks").sentences(result.notes or ["Nothing to report."])
+    if (test := result.alternative) is not None:
+        with page.folded("Alternative annotator test"):
+            page.sentence(test.sentence).table(test.annotators)
+            if test.skipped:
+                page.sentence(f"Left out because they rated too few texts: {', '.join(test.skipped)}.")
+    if agreed is not None:
+        with page.folded("Bias and calibration of the judge"):
+            _bias(page, agreed)
+    if means is not None and means.categories.num_rows:
+        with page.folded("Shares of ratings at or above each category"):
+            page.table(means.categories)
     if (needed := result.plan) is not None:
-        page.heading("What the judge saves").sentence(needed.sentence).table(needed.needed)
-    page.heading("Diagnostics").sentences(result.notes or ["Nothing to report."])
+        with page.folded("What the judge saves"):
+            page.sentence(needed.sentence).table(needed.needed)
     return page
+
+
+def _bias(page: Page, agreed: JudgeAgreement) -> None:
+    _titled(page, agreed.systems, "How far the judge is above people, and whom it favours")
+    _titled(page, agreed.covariates, "How its bias changes with other columns")
+    if agreed.slope is not None:
+        page.sentence(
+            f"People's ratings follow the judge's by {agreed.slope['estimate']:.2f} "
+            f"[{agreed.slope['conf_low']:.2f}, {agreed.slope['conf_high']:.2f}] {agreed.slope['unit']} "
+            f"({agreed.slope['model']})."
+        )
+    _titled(page, agreed.calibration, "People's mean rating for each rating by the judge")
+    _titled(page, agreed.worst, "Where it fails: the texts on which it is farthest from people")
 
 
 def _titled(page: Page, table: pa.Table, caption: str) -> None:

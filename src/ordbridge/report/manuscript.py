@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from ordbridge import __version__
 from ordbridge.errors import InputError
+from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.judges import JudgeAnalysis
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
@@ -24,7 +26,17 @@ from ordbridge.report.html import cell, without_empty_columns
 if TYPE_CHECKING:
     from ordbridge.report.html import Page
 
-__all__ = ["Described", "escaped", "fitted_with", "kind_of", "latex", "main_table", "markdown", "methods", "references"]
+__all__ = [
+    "Described",
+    "fitted_with",
+    "for_the_paper",
+    "kind_of",
+    "latex",
+    "main_table",
+    "markdown",
+    "methods",
+    "references",
+]
 
 RESULTS = "a fit, a comparison, a power run, a plan, an analysis of reliability or of a judge, or a reproduction"
 
@@ -98,6 +110,19 @@ def references(result: Any) -> list[str]:
     return found if kind == "fit" else [*found, citations.CLOPPER]
 
 
+def for_the_paper(made: Page, paragraph: str, cited: Sequence[str], tables: Sequence[str], repeat: str = "") -> Page:
+    """Add what every report has below its answer: methods, references, tables in LaTeX, and how to repeat it."""
+    made.heading("For the paper").sentence(paragraph)
+    if repeat:
+        made.heading("How to repeat it").verbatim(repeat)
+    with made.folded("References"):
+        made.sentences(cited)
+    with made.folded("Tables in LaTeX"):
+        for table in tables:
+            made.verbatim(table)
+    return made
+
+
 def kind_of(result: Any) -> str:
     """Return ``"fit"``, ``"run"``, ``"plan"``, ``"reliability"``, ``"judge"`` or ``"reproduction"``."""
     known = {"fit": Fit, "run": Run, "plan": Plan, "reliability": Reliability, "judge": JudgeAnalysis,
@@ -152,13 +177,15 @@ def markdown(result: Any, caption: str = "") -> str:
     if isinstance(result, Described):
         return result.markdown()
     table, named = _table_of(result)
-    rows = [[text.replace("|", "\\|") for text in row] for row in _cells(table)]
-    head = [name.replace("_", " ") for name in table.column_names]
+    rows = [[for_markdown(text, in_table=True) for text in row] for row in _cells(table)]
+    head = [for_markdown(name.replace("_", " "), in_table=True) for name in table.column_names]
     marks = [f"{'-' * (len(n) + 1)}:" if _numeric(table, i) else f":{'-' * (len(n) + 1)}" for i, n in enumerate(head)]
     lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
     lines.insert(1, f"|{'|'.join(marks)}|")
-    text = [methods(result), "", *(f"- {reference}" for reference in references(result))] if named else []
-    return "\n".join(([f"**{caption}**", ""] if caption else []) + lines + ([""] if text else []) + text)
+    text = []
+    if named:
+        text = [for_markdown(methods(result)), "", *(f"- {for_markdown(one)}" for one in references(result))]
+    return "\n".join(([f"**{for_markdown(caption)}**", ""] if caption else []) + lines + ([""] if text else []) + text)
 
 
 def latex(result: Any, caption: str = "", label: str = "") -> str:
@@ -182,16 +209,16 @@ def latex(result: Any, caption: str = "", label: str = "") -> str:
     columns = "".join(
         "r" if _numeric(table, i) else _text_column([row[i] for row in rows]) for i in range(table.num_columns)
     )
-    head = " & ".join(escaped(name.replace("_", " ")) for name in table.column_names)
+    head = " & ".join(for_latex(name.replace("_", " ")) for name in table.column_names)
     body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
              r"\end{tabular}"]  # fmt: skip
     if caption or label:
-        titles = [rf"\caption{{{escaped(caption)}}}"] if caption else []
+        titles = [rf"\caption{{{for_latex(caption)}}}"] if caption else []
         titles += [rf"\label{{{label}}}"] if label else []
         lines = [r"\begin{table}", r"\centering", *lines, *titles, r"\end{table}"]
     paragraphs = [methods(result), *references(result)] if named else []
-    return "\n\n".join(["\n".join(lines), *map(escaped, paragraphs)])
+    return "\n\n".join(["\n".join(lines), *map(for_latex, paragraphs)])
 
 
 def _table_of(result: Any) -> tuple[pa.Table, bool]:
@@ -220,25 +247,13 @@ def _text_column(texts: list[str]) -> str:
 
 
 def _latex_cell(text: str) -> str:
-    try:
-        float(text)
-    except ValueError:
-        return escaped(text)
+    if not NUMBER.fullmatch(text):
+        return for_latex(text)
     return f"${text}$" if text.startswith("-") else text
 
 
 LONG = 40  # characters in a cell that LaTeX may break
-SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
-           "|": r"\textbar{}", "×": r"$\times$", "−": "$-$", "–": "--", "…": r"\ldots{}", "≤": r"$\le$", "≥": r"$\ge$",
-           "±": r"$\pm$", "²": "$^2$", "Σ": r"$\Sigma$", "χ": r"$\chi$"}  # fmt: skip
-SPECIAL |= {c: rf"\{c}" for c in "_%&#${}"}
-SPECIAL |= dict(zip("αβγδκμρστ", map(r"${}$".format, (r"\alpha", r"\beta", r"\gamma", r"\delta", r"\kappa", r"\mu",
-                    r"\rho", r"\sigma", r"\tau")), strict=True))  # fmt: skip
-
-
-def escaped(text: str) -> str:
-    """Return text for LaTeX, with its special characters as commands."""
-    return "".join(SPECIAL.get(character, character) for character in text)
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?", re.ASCII)
 
 
 def _versions(result: Any, kind: str) -> dict[str, str]:
@@ -367,8 +382,16 @@ def _methods_reliability(result: Reliability) -> str:
     return (
         f"{result.counted}, at the {result.level} level of measurement. Their reliability was described by "
         f"{', '.join(names[:-1])} and {names[-1]}{intervals}, with ordbridge {__version__}, and agreement and "
-        f"correlation were read together (Amidei et al. 2019). {result.answer}"
+        f"correlation were read together (Amidei et al. 2019). {_finding(result)}"
     )
+
+
+def _finding(result: Reliability) -> str:
+    """Return what was found, without what a reading advises the authors to do about it."""
+    if result.readings.num_rows != 1:
+        return result.answer
+    verdict, bracket, numbers = result.answer.partition(" (")
+    return f"{verdict.partition(':')[0].rstrip('.')}{bracket}{numbers}" if bracket else result.answer
 
 
 def _methods_judge(result: JudgeAnalysis) -> str:

@@ -1,11 +1,46 @@
 // Buttons are made here and not in the page, so that a page without scripts has none that do nothing.
-for (const table of document.querySelectorAll("table")) {
-  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+const LATEX = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "`": "\\textasciigrave{}",
+  "<": "$<$", ">": "$>$", "|": "\\textbar{}", "−": "$-$", "–": "--", "…": "\\ldots{}", "[": "{[}", "]": "{]}", "*": "{*}",
+  "\"": "''", ...Object.fromEntries([..."_%&#${}"].map(c => [c, "\\" + c]))};
+const line = text => text.replace(/\s+/g, " ").trim();
+const WRITERS = {
+  CSV: (head, rows) => [head, ...rows].map(row => row.map(({text, raw}) => {
+    const value = raw ?? (/^(?![+-]?[\d.,]+(e[+-]?\d+)?%?$)[=+\-@\t\r]./i.test(text) ? "'" + text : text);
+    return /[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  }).join(",")).join("\n"),
+  Markdown: (head, rows) => {
+    const cell = ({text}) => line(text).replace(/([\\`*\[\]$|])/g, "\\$1").replaceAll("<", "&lt;");
+    const rule = head.map(({number}) => number ? "--:" : ":--");
+    return [head.map(cell), rule, ...rows.map(row => row.map(cell))].map(row => `| ${row.join(" | ")} |`).join("\n");
+  },
+  LaTeX: (head, rows) => {
+    const cell = ({text}) => /^-[\d.]+$/.test(text) ? `$${text}$` : [...line(text)].map(c => LATEX[c] ?? c).join("");
+    const body = list => list.map(row => row.map(cell).join(" & ") + " \\\\").join("\n");
+    return `\\begin{tabular}{${head.map(({number}) => number ? "r" : "l").join("")}}\n\\toprule\n${body([head])}\n` +
+      `\\midrule\n${body(rows)}\n\\bottomrule\n\\end{tabular}`;
+  },
+};
+
+async function copy(text, button) {
+  try { await navigator.clipboard.writeText(text); }
+  catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.setAttribute("aria-label", "text to copy");
+    button.after(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+}
+
+function sortable(table, heads) {
+  const body = table.tBodies[0];
   const value = (row, i) => row.cells[i].dataset.v ?? row.cells[i].textContent;
   const compare = (a, b) => {
     if (a === "–" || b === "–") return (a === "–") - (b === "–");
-    const numbers = Number.isFinite(a - b);
-    return numbers ? a - b : a.localeCompare(b, "en", {numeric: true});
+    return Number.isFinite(a - b) ? a - b : a.localeCompare(b, "en", {numeric: true});
   };
   heads.forEach((head, i) => {
     const button = document.createElement("button");
@@ -24,26 +59,37 @@ for (const table of document.querySelectorAll("table")) {
       body.append(...rows);
     });
   });
-  const copy = document.createElement("button");
-  copy.type = "button";
-  copy.className = "copy";
-  copy.textContent = "copy table";
-  copy.addEventListener("click", async () => {
-    const lines = [heads.map(head => head.textContent)];
-    for (const row of body.rows) lines.push([...row.cells].map(cell => cell.textContent));
-    const text = lines.map(line => line.join("\t")).join("\n");
-    try { await navigator.clipboard.writeText(text); }
-    catch {
-      const area = document.createElement("textarea");
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      document.execCommand("copy");
-      area.remove();
-      copy.focus();
-    }
-    copy.textContent = "copied";
-    setTimeout(() => { copy.textContent = "copy table"; }, 1500);
-  });
-  table.parentElement.after(copy);
+}
+
+function copyable(table, heads, region) {
+  const tools = document.createElement("div"), told = document.createElement("span"), cue = document.createElement("span");
+  tools.className = "tools";
+  cue.className = "cue";
+  cue.textContent = "scroll for more columns →";
+  told.setAttribute("role", "status");
+  tools.append(cue, "copy as ");
+  for (const [kind, write] of Object.entries(WRITERS)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = kind;
+    button.addEventListener("click", async () => {
+      const head = heads.map(cell => ({text: cell.textContent, number: cell.classList.contains("n")}));
+      const rows = [...table.tBodies[0].rows].map(row =>
+        [...row.cells].map(cell => ({text: cell.textContent, raw: cell.dataset.v})));
+      await copy(write(head, rows), button);
+      told.textContent = "copied";
+      setTimeout(() => { told.textContent = ""; }, 2000);
+    });
+    tools.append(button);
+  }
+  tools.append(told);
+  region.after(tools);
+  new ResizeObserver(() => region.classList.toggle("overflows", region.scrollWidth > region.clientWidth + 1)).observe(region);
+}
+
+for (const table of document.querySelectorAll("table")) {
+  const heads = [...table.tHead.rows[0].cells];
+  sortable(table, heads);
+  copyable(table, heads, table.parentElement);
 }

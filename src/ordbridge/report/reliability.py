@@ -21,8 +21,6 @@ MOST_PAIRS = 300
 MOST_BARS = 100
 
 _NAMES = {
-    "conf_low": "low",
-    "conf_high": "high",
     "n_items": "items",
     "n_raters": "raters",
     "n_pairs": "pairs",
@@ -34,26 +32,33 @@ _NAMES = {
     "gamma": "γ",
     "mean_kappa": "mean κ",
     "mean_gamma": "mean γ",
-    "p_value": "p",
 }
 
 
 def build(result: Reliability) -> Page:
-    """Return question, answer, tables and pictures as a page; :mod:`ordbridge.report.build` adds the rest."""
-    page = Page("Reliability of the ratings")
+    """Return the answer, picture, tables and checks; :mod:`ordbridge.report.build` adds the rest."""
+    page = Page("Can these raters be trusted?")
+    readings = [located(row, row["reading"]) for row in result.readings.to_pylist()]
+    short = (
+        f"{result.answer.partition(' (')[0].partition(';')[0].rstrip('.')}." if len(readings) == 1 else result.answer
+    )
+    page.answer(short, [*readings, f"{result.counted}."])
     for row in result.warnings.to_pylist():
         page.warning(located(row, row["message"]))
-    page.heading("Question").sentence(f"Can these raters be trusted? {result.counted}.")
-    page.heading("Answer").sentence(result.answer)
-    if result.readings.num_rows > 1:
-        page.sentences(located(row, row["reading"]) for row in result.readings.to_pylist())
+    for criterion in result.ratings:
+        page.picture(
+            figures.severity_and_consistency(result.raters, criterion),
+            f"Severity and consistency of each rater{_of(criterion)}; those who stand apart are orange",
+        )
     page.heading("Coefficients")
+    for label, table in tables_to_read(result):
+        page.table(table.select([n for n in table.column_names if n not in BEHIND]), caption=label, names=_NAMES)
     intervals = next(row["answer"] for row in result.checklist.to_pylist() if row["what"] == "Intervals")
     page.sentence(
-        f"Intervals: {intervals}. A word is the highest that holds with 95 %; the scales are conventions, see below."
+        f"Intervals: {intervals}. A word is the highest that holds with 95 %; the scales of words are conventions."
     )
-    for label, table in tables_to_read(result):
-        page.table(table, caption=label, names=_NAMES)
+    page.heading("Checks")
+    _apart(page, result)
     for criterion, ratings in result.ratings.items():
         _pictures(page, result, criterion, ratings)
     _raters(page, result)
@@ -61,6 +66,14 @@ def build(result: Reliability) -> Page:
     _within(page, result)
     _what_papers_forget(page, result)
     return page
+
+
+BEHIND = ("p_value", "note", "n_pairs")
+"""Columns that the first table leaves out; the table of all coefficients has them."""
+
+
+def _of(criterion: str) -> str:
+    return "" if criterion == ALL_RATINGS else f" ({criterion})"
 
 
 def tables_to_read(result: Reliability) -> Iterator[tuple[str, pa.Table]]:
@@ -89,48 +102,49 @@ _READABLE = pa.schema(
 
 
 def _pictures(page: Page, result: Reliability, criterion: str, ratings: Any) -> None:
-    page.heading("Pictures" if criterion == ALL_RATINGS else f"Pictures: {criterion}")
     apart = sorted(
         (row for row in result.raters.to_pylist() if row["criterion"] == criterion),
         key=lambda row: (row["consistency"] is None, row["consistency"]),
     )
-    if ratings.ordered:
-        chosen, which = ratings, "of each rater"
-        if len(ratings.raters) > MOST_PANELS:
-            few = {row["rater"] for row in apart[:MOST_PANELS]}
-            chosen = ratings.of_raters([rater for rater in ratings.raters if str(rater) in few])
-            which = f"of the {MOST_PANELS} raters with the lowest consistency with the others"
-        page.picture(figures.ratings_by_item(chosen), f"Ratings {which}, item by item")
-    page.picture(
-        figures.severity_and_consistency(result.raters, criterion),
-        "Severity and consistency of each rater; those who stand apart are orange",
-    )
-    if len(ratings.raters) > MOST_BARS:
-        page.sentence(f"Pictures of every rater and every pair are left out: there are {len(ratings.raters)} raters.")
-        return
-    page.picture(figures.categories_used(ratings), "Categories used by each rater")
-    page.picture(figures.pairs_heatmap(result.pairs, criterion), "Pairs of raters; empty cells have no value")
+    with page.folded(f"Pictures of raters and pairs{_of(criterion)}"):
+        if ratings.ordered:
+            chosen, which = ratings, "of each rater"
+            if len(ratings.raters) > MOST_PANELS:
+                few = {row["rater"] for row in apart[:MOST_PANELS]}
+                chosen = ratings.of_raters([rater for rater in ratings.raters if str(rater) in few])
+                which = f"of the {MOST_PANELS} raters with the lowest consistency with the others"
+            page.picture(figures.ratings_by_item(chosen), f"Ratings {which}, item by item")
+        if len(ratings.raters) > MOST_BARS:
+            page.sentence(f"Pictures of all {len(ratings.raters)} raters and their pairs are left out.")
+            return
+        page.picture(figures.categories_used(ratings), "Categories used by each rater")
+        page.picture(figures.pairs_heatmap(result.pairs, criterion), "Pairs of raters; hatched: without a value")
 
 
-def _raters(page: Page, result: Reliability) -> None:
-    page.heading("Diagnostics: single raters")
+def _apart(page: Page, result: Reliability) -> None:
     flagged = [row for row in result.raters.to_pylist() if row["flagged"]]
     page.sentence(
         (f"{len(flagged)} raters stand apart" if flagged else "No rater stands apart")
         + ", by severity or consistency, at a false discovery rate of 5 %."
     )
     page.sentences(located(row | {"group": None}, f"{row['rater']}: {row['reason']}") for row in flagged)
-    if len(result.raters) > MOST_PAIRS:
-        page.sentence(f"All {len(result.raters)} raters are in the table `raters` of the result.")
-    else:
-        page.table(_without_placeholder(result.raters), names=_NAMES)
-    page.heading("Pairs of raters", 3)
-    if len(result.pairs) > MOST_PAIRS:
-        page.sentence(
-            f"The {len(result.pairs)} pairs are in the table `pairs` of the result; they are too many to read."
-        )
-    else:
-        page.table(_without_placeholder(result.pairs), names=_NAMES)
+
+
+def _raters(page: Page, result: Reliability) -> None:
+    with page.folded("Every rater"):
+        if len(result.raters) > MOST_PAIRS:
+            page.sentence(f"All {len(result.raters)} raters are in the table `raters` of the result.")
+        else:
+            page.table(_without_placeholder(result.raters), names=_NAMES)
+    with page.folded("Every pair of raters"):
+        if len(result.pairs) > MOST_PAIRS:
+            page.sentence(
+                f"The {len(result.pairs)} pairs are in the table `pairs` of the result; they are too many to read."
+            )
+        else:
+            page.table(_without_placeholder(result.pairs), names=_NAMES)
+    with page.folded("All coefficients, with their counts and notes"):
+        page.table(_without_placeholder(result.coefficients.drop_columns(["definition"])), names=_NAMES)
 
 
 def _components(page: Page, result: Reliability) -> None:
@@ -142,15 +156,13 @@ def _components(page: Page, result: Reliability) -> None:
             found = generalizability(ratings, draws=quick_draws(ratings))
         except (InputError, FitError):
             continue
-        name = "" if criterion == ALL_RATINGS else f": {criterion}"
-        page.heading(f"Components of variance{name}").sentence(found.sentence)
-        page.table(found.components)
-        if found.icc is not None and found.icc.num_rows:
-            page.sentence("Intraclass correlations from these components (all ratings, gaps or not):")
-            page.table(found.icc)
-        page.picture(figures.d_study(found), "How reliability grows with raters (relative: order; absolute: level)")
-        if found.note:
-            page.sentence(f"Note: {found.note}.")
+        with page.folded(f"What more raters would buy{_of(criterion)}"):
+            page.sentence(found.sentence)
+            page.picture(figures.d_study(found), "How reliability grows with raters (relative: order; absolute: level)")
+            page.table(found.components, "Components of variance")
+            if found.icc is not None and found.icc.num_rows:
+                page.table(found.icc, "Intraclass correlations from these components (all ratings, gaps or not)")
+            page.sentence(f"Note: {found.note}." if found.note else "")
 
 
 def _within(page: Page, result: Reliability) -> None:
@@ -158,19 +170,19 @@ def _within(page: Page, result: Reliability) -> None:
     for name in ("stability", "accuracy"):
         table = getattr(result, name)
         if table.num_rows:
-            page.heading(name.capitalize())
-            page.table(_without_placeholder(table.slice(0, MOST_PAIRS)), names=_NAMES)
+            with page.folded(name.capitalize()):
+                page.table(_without_placeholder(table.slice(0, MOST_PAIRS)), names=_NAMES)
 
 
 def _what_papers_forget(page: Page, result: Reliability) -> None:
     rows = result.checklist.to_pylist()
     answered = pa.Table.from_pylist([row for row in rows if row["answer"] is not None], schema=result.checklist.schema)
-    page.heading("What papers forget to report")
-    page.table(answered, names={"what": "what", "answer": "here"})
-    page.heading("To fill in: what the data cannot tell", 3)
-    for row in rows:
-        if row["answer"] is None:
-            page.to_fill_in(row["what"])
+    with page.folded("What papers forget to report"):
+        page.table(answered, names={"what": "what", "answer": "here"})
+        page.heading("To fill in: what the data cannot tell", 3)
+        for row in rows:
+            if row["answer"] is None:
+                page.to_fill_in(row["what"])
 
 
 def _without_placeholder(table: pa.Table) -> pa.Table:

@@ -23,6 +23,7 @@ from ordbridge.models import predict as prediction
 from ordbridge.models.columns import Column, encode_response
 from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.notebooks import bar_in_notebook
 from ordbridge.progress import Progress
 
 if TYPE_CHECKING:
@@ -108,12 +109,13 @@ def results(
 ) -> Iterator[list[float]]:
     """Yield the numbers of the draws in their order: first those that are stored, then new ones."""
     began, failures = time.perf_counter(), 0
-    for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store), start=1):
-        failures += math.isnan(values[0])
-        if progress is not None:
-            rate = done / max(time.perf_counter() - began, 1e-9)
-            progress(Progress(done, draws, rate, (draws - done) / rate, failures, "draws"))
-        yield values
+    with bar_in_notebook(progress) as tell:
+        for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store), start=1):
+            failures += math.isnan(values[0])
+            if tell is not None:
+                rate = done / max(time.perf_counter() - began, 1e-9)
+                tell(Progress(done, draws, rate, (draws - done) / rate, failures, "draws"))
+            yield values
 
 
 def _results(work: Work, draws: int, jobs: int, store: str | PathLike[str] | None) -> Iterator[list[float]]:

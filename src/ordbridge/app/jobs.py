@@ -1,0 +1,153 @@
+"""Jobs in processes of their own: none freezes another, and one that is cancelled is gone at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from ordbridge import leftovers
+from ordbridge.errors import InputError
+
+__all__ = ["Jobs"]
+
+MOST_RUNNING = 4  # jobs of one study at a time
+
+
+class Job:
+    """One computation: what it was asked, how far it is, and what came out."""
+
+    def __init__(self, kind: str, file: Path | None, options: dict[str, Any], folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        self.state: dict[str, Any] = {"state": "running", "text": "starting"}
+        self._lock = threading.Lock()
+        own, other = _context().Pipe(duplex=False)
+        from ordbridge.app.work import carry_out
+
+        words = (other, kind, None if file is None else str(file), options, str(folder))
+        self._process = _context().Process(target=carry_out, args=words, daemon=True)
+        self._process.start()
+        other.close()
+        threading.Thread(target=self._listen, args=(own,), daemon=True).start()
+
+    def _listen(self, connection: Any) -> None:
+        ended: dict[str, Any] = {"state": "failed", "error": "the computation ended unexpectedly; start it again"}
+        try:
+            while True:
+                said = connection.recv()
+                if "result" in said:
+                    ended = {"state": "done", **said}
+                    break
+                if "error" in said:
+                    ended = {"state": "failed", **said}
+                    break
+                with self._lock:
+                    self.state = {"state": "running", **said}
+        except (EOFError, OSError):
+            pass
+        connection.close()
+        with self._lock:
+            if self.state["state"] == "running":
+                self.state = ended
+        self._process.join(5)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as it is now."""
+        with self._lock:
+            return dict(self.state)
+
+    def cancel(self) -> None:
+        """End the process, whatever it does."""
+        with self._lock:
+            if self.state["state"] == "running":
+                self.state = {"state": "cancelled"}
+        if self._process.is_alive():
+            self._process.terminate()
+            self._process.join(1)
+            if self._process.is_alive():
+                self._process.kill()
+
+
+class Study:
+    """One tab's file and jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file: Path | None = None
+        self.jobs: dict[str, Job] = {}
+
+
+class Jobs:
+    """All studies of a server, in one private folder that goes away with it."""
+
+    def __init__(self) -> None:
+        leftovers.sweep()
+        self._folder = leftovers.temporary_folder()
+        self._studies: dict[str, Study] = {}
+        self._lock = threading.Lock()
+
+    def new(self) -> str:
+        """Open an empty study and return its name, which nobody can guess."""
+        name = secrets.token_urlsafe(16)
+        folder = self._folder / name
+        folder.mkdir(mode=0o700)
+        with self._lock:
+            self._studies[name] = Study(folder)
+        return name
+
+    def study(self, name: str) -> Study:
+        """Return a study, or say that it is gone."""
+        with self._lock:
+            if name not in self._studies:
+                raise InputError("this study is not open any more; drop the file again")
+            return self._studies[name]
+
+    def start(self, name: str, kind: str, options: dict[str, Any]) -> str:
+        """Start a job of a study and return its name."""
+        from ordbridge.app.work import KINDS
+
+        study = self.study(name)
+        if kind not in KINDS:
+            raise InputError(f"there is nothing called {kind!r} to do")
+        if sum(job.snapshot()["state"] == "running" for job in study.jobs.values()) >= MOST_RUNNING:
+            raise InputError(f"{MOST_RUNNING} computations are running already; wait for one or cancel it")
+        job = secrets.token_urlsafe(8)
+        folder = study.folder / job
+        folder.mkdir(mode=0o700)
+        study.jobs[job] = Job(kind, study.file, options, folder)
+        return job
+
+    def job(self, name: str, job: str) -> Job:
+        """Return a job of a study."""
+        found = self.study(name).jobs.get(job)
+        if found is None:
+            raise InputError("there is no such computation; start it again")
+        return found
+
+    def forget(self, name: str) -> None:
+        """End a study's jobs and delete all it has."""
+        with self._lock:
+            study = self._studies.pop(name, None)
+        if study is not None:
+            for job in study.jobs.values():
+                job.cancel()
+            shutil.rmtree(study.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Forget everything."""
+        for name in list(self._studies):
+            self.forget(name)
+        leftovers.remove(self._folder)
+
+
+def _context() -> Any:
+    """Return how processes start: as copies of a small server with everything loaded, where that is possible."""
+    if sys.platform == "win32":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["ordbridge.app.work"])
+    return context

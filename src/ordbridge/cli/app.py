@@ -1,0 +1,43 @@
+"""``ordbridge app``: the page to drop a file on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ordbridge.cli import show
+
+__all__ = ["add", "run"]
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "app",
+        help="open a page in the browser: drop a file, compare, check raters, plan",
+        description="Open a page in the browser. It runs on this machine only, sends nothing anywhere, keeps nothing.",
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any that is free")
+    parser.add_argument("--megabytes", type=float, default=50, metavar="N", help="refuse larger files (default: 50)")
+    parser.add_argument("--no-browser", action="store_true", help="only say where the page is")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    import webbrowser
+
+    from ordbridge.app import Server
+
+    server = Server(args.port, args.megabytes)
+    show.line(f"the page is at {server.address} (Ctrl-C ends it)")
+    sys.stdout.flush()
+    if not args.no_browser:
+        webbrowser.open(server.address)
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        show.line("ended; nothing was kept")
+    finally:
+        server.close()
+    return 0

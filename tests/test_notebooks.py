@@ -1,0 +1,79 @@
+"""The notebooks of the documentation run, and results, tables and progress show themselves in them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="no nbformat here: pip install nbformat nbclient ipykernel")
+pytest.importorskip("nbclient", reason="no nbclient here: pip install nbformat nbclient ipykernel")
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ("analyse", "plan", "raters")
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "tools" / "notebooks.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def kinds(notebook: Any) -> list[list[list[str]]]:
+    """Return what kinds of output each cell has, without those where a bar was."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [
+        [sorted(out.get("data", {})) for out in cell.outputs if out.get("data", {}).get("text/html") != ""]
+        for cell in cells
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_runs_and_shows_what_its_page_shows(name: str, tool: ModuleType, tmp_path: Path) -> None:
+    committed = nbformat.read(ROOT / "docs" / "notebooks" / f"{name}.ipynb", 4)
+    page, pictures = tool.as_page(committed, name)
+    assert page == (ROOT / "docs" / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
+    for file, content in pictures.items():
+        assert (ROOT / "docs" / "notebooks" / file).read_bytes() == content
+    again = tool.run(nbformat.read(ROOT / "docs" / "notebooks" / f"{name}.ipynb", 4), tmp_path)
+    assert kinds(again) == kinds(committed)
+
+
+@pytest.mark.slow
+def test_tables_are_tables_and_long_work_has_a_bar(tool: ModuleType, tmp_path: Path) -> None:
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    source = """
+import pyarrow as pa, ordbridge as ob
+from ordbridge import notebooks
+drawn, draw = [], notebooks._Bar._draw
+notebooks._Bar._draw = lambda self, html: (drawn.append(html), draw(self, html))
+notebooks.SECONDS = 0.0
+data = {"y": [1.0, 2.1, 2.9, 4.2, 3.3, 2.2], "x": [1, 2, 3, 4, 3, 2]}
+fit = ob.lm("y ~ x", data, engine="fast")
+found = fit.test("x", method="bootstrap", draws=19)
+print(sum("<progress" in one for one in drawn), drawn[-1] == "", "of 19 draws" in drawn[0])
+"""
+    cells = [new_code_cell(source), new_code_cell("pa.table({'system': ['<b>']})"), new_code_cell("fit.plot()")]
+    done = tool.run(new_notebook(cells=cells), tmp_path)
+    said = [out for out in done.cells[0].outputs if out.output_type == "stream" and out.name == "stdout"]
+    count, cleared, named = said[0].text.split()
+    assert int(count) >= 19 and (cleared, named) == ("True", "True")
+    assert "<td>&lt;b&gt;</td>" in done.cells[1].outputs[0].data["text/html"]
+    assert "image/png" in done.cells[2].outputs[0].data
+
+
+def test_outside_a_notebook_there_is_no_bar() -> None:
+    from ordbridge.notebooks import bar_in_notebook
+
+    with bar_in_notebook(None) as tell:
+        assert tell is None
+    with bar_in_notebook(print) as tell:
+        assert tell is print

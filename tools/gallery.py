@@ -1,0 +1,99 @@
+"""Make a small report of every kind, and pictures of them in a browser: python tools/gallery.py [FOLDER].
+
+Without a folder the pictures of the documentation are made again, in docs/gallery/.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import ordbridge as ob
+from ordbridge.papers import gladkoff2023
+from ordbridge.planning import plan
+from ordbridge.power import Grid, run
+from ordbridge.report import page
+from ordbridge.simulate import Truth, ratings
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "gallery"
+WIDTHS = {"wide": 1280, "tablet": 768, "phone": 390}
+SHOWN = ("comparison-wide", "reliability-wide", "plan-wide", "comparison-phone", "comparison-dark")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+def results() -> dict[str, Any]:
+    """Return a small result of every kind, by the native engine."""
+    two = Truth(effects=(0.6,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
+    three = Truth(
+        effects=(0.5, 1.1), thresholds=(-1.5, -0.3, 0.9, 2), participant_sd=(0.6, 0.2, 0.2), item_sd=(0.5, 0.2, 0.2)
+    )
+    study = ratings(ob.design.crossed(items=20, raters=12, systems=3), three, seed=4)
+    names = {"A": "baseline", "B": "fine-tuned", "C": "with retrieval"}
+    study = study.set_column(
+        study.column_names.index("system"), "system", [[names[s] for s in study["system"].to_pylist()]]
+    )
+    formula = "rating ~ system + (1 | participant) + (1 | item)"
+    design = {"kind": "counterbalanced", "texts_per_participant": 10}
+    grid = Grid(truth=two, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.3, 0.6])
+    vary = {"items": [20, 40, 80], "ratings_per_text": [1, 2]}
+    return {
+        "comparison": ob.compare(study, engine="fast", test="wald"),
+        "fit": ob.clmm(formula, study, link="probit", engine="fast"),
+        "run": run(grid, ["lm", "clm"], sims=40, engine="fast"),
+        "plan": plan(two, model="clm", vary=vary, texts_per_participant=10, datasets=200, most=100, null=0),
+        "reliability": ob.reliability.analyse(study),
+        "judge": ob.judges.analyse(judged(), "gpt"),
+        "reproduction": gladkoff2023.reproduce(),
+    }
+
+
+def judged() -> dict[str, Any]:
+    """Return ratings by three people and a judge, who likes one system a little."""
+    rng = np.random.default_rng(1)
+    true, system = rng.normal(3, 1, 80), np.array(["A", "B"])[np.arange(80) % 2]
+    seen = [np.clip(np.round(true + rng.normal(scale=0.6, size=80)), 1, 5) for _ in range(3)]
+    seen.append(np.clip(np.round(true + 0.4 * (system == "B") + rng.normal(scale=0.7, size=80)), 1, 5))
+    people = np.repeat(["ann", "bo", "cy", "gpt"], 80)
+    item = np.tile([f"i{k // 2}" for k in range(80)], 4)
+    return {"item": item, "system": np.tile(system, 4), "participant": people, "rating": np.concatenate(seen)}
+
+
+def photograph(files: dict[str, Path], folder: Path) -> None:
+    """Write a picture of every page at every width, of its first screens, and one in the dark."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for name, file in files.items():
+            for kind, width in [*WIDTHS.items(), ("dark", 1280)]:
+                scheme = "dark" if kind == "dark" else "light"
+                context = browser.new_context(viewport={"width": width, "height": 1400}, color_scheme=scheme)
+                tab = context.new_page()
+                tab.goto(file.as_uri())
+                tab.screenshot(path=folder / f"{name}-{kind}.png")
+                context.close()
+        browser.close()
+
+
+def main() -> None:
+    """Make all pages, photograph them, and keep the pictures."""
+    with TemporaryDirectory() as temporary:
+        where = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
+        where.mkdir(parents=True, exist_ok=True)
+        made = results()
+        files = {name: page(made[name], "ordbridge …").write(where / f"{name}.html") for name in made}
+        photograph(files, where)
+        if len(sys.argv) == 1:
+            DOCS.mkdir(exist_ok=True)
+            for name in SHOWN:
+                shutil.copy(where / f"{name}.png", DOCS / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()
