@@ -29,6 +29,7 @@ ROOMS = (
     "validate",
     "_core",
     "fast",
+    "bayes",
     "design",
     "simulate",
     "power",
