@@ -89,7 +89,22 @@ def test_a_sampler_that_is_not_to_be_trusted_says_so() -> None:
     for change, divergences, words in (
         ({"r_hat": 1.3}, 0, "R-hat is up to 1.300"),
         ({"effective_draws": 20.0}, 0, "20 effective draws, fewer than 400"),
+        ({"r_hat": None}, 0, "R-hat is up to nan"),
         ({}, 7, "7 of the 4000 draws diverged"),
     ):
         bad = ob.bayes.ThirdOpinion(pa.Table.from_pylist([row | change]), 4, 4000, divergences, 0.95)
         assert not bad.trusted and words in str(bad) and "not to be trusted" in str(bad)
+
+
+def test_without_r_there_is_still_an_opinion(ratings: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoR:
+        @staticmethod
+        def fit(_: object) -> None:
+            raise ob.BridgeError("there is no R on this machine")
+
+    monkeypatch.setattr(opinion, "engine_module", lambda engine: NoR)
+    fit = ob.clm("rating ~ system", ratings, engine="fast")
+    estimates, notes = opinion._both_engines(fit)
+    assert notes == ("R has no numbers: there is no R on this machine.",)
+    columns = opinion._engines(fit.estimates, estimates)
+    assert np.isnan(columns["r"]).all() and columns["fast"].tolist() == fit.estimates.estimate.tolist()

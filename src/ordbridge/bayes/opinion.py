@@ -17,7 +17,7 @@ import pyarrow as pa
 from ordbridge.bayes.density import rows_of
 from ordbridge.bayes.sampling import CHAINS, Chains, diagnostics, need_numpyro, sample
 from ordbridge.checks import share, whole
-from ordbridge.errors import FitError, InputError
+from ordbridge.errors import BridgeError, FitError, InputError
 from ordbridge.models.engines import ENGINES, engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.problem import Estimates, Problem
@@ -84,7 +84,7 @@ class ThirdOpinion:
 
     def _worst(self) -> tuple[float, float]:
         r_hat, effective = (np.array(self.table[name].to_pylist(), float) for name in ("r_hat", "effective_draws"))
-        return float(np.nanmax(r_hat)), float(np.nanmin(effective))
+        return float(r_hat.max()), float(effective.min())  # NaN of chains that never moved is the worst
 
     def _doubts(self) -> list[str]:
         r_hat, effective = self._worst()
@@ -98,11 +98,12 @@ class ThirdOpinion:
         return said
 
     def _sentence(self, row: dict) -> str:
-        engines = [
-            f"{name} {row[engine]:.4g} (standard error {row[f'{engine}_std_error']:.3g})"
-            for engine, name in (("r", "R has"), ("fast", "the fast engine"))
-            if row[engine] is not None
-        ]
+        engines = []
+        for engine, name in (("r", "R has"), ("fast", "the fast engine has")):
+            if row[engine] is not None:
+                error = row[f"{engine}_std_error"]
+                known = "no standard error" if error is None else f"standard error {error:.3g}"
+                engines.append(f"{name} {row[engine]:.4g} ({known})")
         text = (
             f"{row['term']}: posterior mean {row['mean']:.4g} (standard deviation {row['sd']:.3g}, "
             f"{100 * self.conf_level:g} % interval {row['low']:.3g} to {row['high']:.3g}); {', '.join(engines)}"
@@ -193,7 +194,7 @@ def _both_engines(fit: Fit) -> tuple[dict[str, Estimates], tuple[str, ...]]:
         if engine not in found:
             try:
                 found[engine] = engine_module(engine).fit(fit.problem)
-            except FitError as failure:
+            except (BridgeError, FitError, InputError) as failure:
                 if engine == "fast":
                     raise
                 notes.append(f"R has no numbers: {failure}.")

@@ -74,7 +74,7 @@ def sample(rows: RatedRows, draws: int, seed: int) -> Chains:
 def diagnostics(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the split R-hat and the effective sample size of each quantity; ``values`` is chains × draws × quantities.
 
-    A quantity that never changes, such as a correlation with itself, has neither.
+    A quantity that never changes has neither: a chain that did not move.
     """
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
