@@ -32,6 +32,7 @@ ROOMS = (
     "validate",
     "_core",
     "fast",
+    "bayes",
     "design",
     "simulate",
     "power",

@@ -38,6 +38,7 @@ _LAZY = {
     "random_effects": "ordbridge.models.inference.random_structure",
 }
 _MODULES = (
+    "bayes",
     "comparison",
     "data",
     "design",

@@ -28,7 +28,7 @@ from ordbridge.models.kinds import BEYOND_LOCATION
 from ordbridge.models.r_engine import formula_text
 from ordbridge.tables import read, write
 
-__all__ = ["TOLERANCE", "Case", "builtin", "compare"]
+__all__ = ["TOLERANCE", "Case", "builtin", "compare", "fitted"]
 
 TOLERANCE = 1e-10
 """Largest relative difference allowed: both sides run the same code of R on the same numbers."""
@@ -61,9 +61,7 @@ def compare(case: Case) -> dict[str, Any]:
         where, same (within ``TOLERANCE``), r_runs, seconds_r, seconds_ordbridge.
     """
     started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # both sides have the same problems, if any
-        fit = getattr(api, case.model)(case.formula, _data(case), **case.options)
+    fit = fitted(case)
     seconds = time.perf_counter() - started
     ours = _numbers(fit)
     hidden = disguise(fit.problem, rescaled=True)
@@ -86,6 +84,14 @@ def compare(case: Case) -> dict[str, Any]:
         "seconds_r": seconds_r,
         "seconds_ordbridge": seconds,
     }
+
+
+def fitted(case: Case) -> Fit:
+    """Return the fit of a case through ordbridge, without warnings: plain R has the same problems, if any."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit: Fit = getattr(api, case.model)(case.formula, _data(case), **case.options)
+    return fit
 
 
 def builtin(folder: Path | None = None) -> Iterator[Case]:

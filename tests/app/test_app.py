@@ -1,4 +1,4 @@
-"""The page to drop a file on: in a real browser, from each kind of file to the report that is kept; alone, and attacked."""
+"""The page to drop a file on: in a real browser, from each kind of file to the report; alone, and attacked."""
 
 from __future__ import annotations
 

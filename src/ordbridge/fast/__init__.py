@@ -4,6 +4,26 @@
 the inner loops are C++ (``src/core/``, module ``ordbridge._core``). The mathematics is in ``docs/fast-engine.md``.
 """
 
-from ordbridge.fast.engine import degrees_of_freedom, f_test, fit, laplace_cost, matrices, profile, refuse, start
+from ordbridge.fast.engine import (
+    degrees_of_freedom,
+    f_test,
+    fit,
+    laplace_cost,
+    matrices,
+    missing_loglik,
+    profile,
+    refuse,
+    start,
+)
 
-__all__ = ["degrees_of_freedom", "f_test", "fit", "laplace_cost", "matrices", "profile", "refuse", "start"]
+__all__ = [
+    "degrees_of_freedom",
+    "f_test",
+    "fit",
+    "laplace_cost",
+    "matrices",
+    "missing_loglik",
+    "profile",
+    "refuse",
+    "start",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,17 @@ from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, Ra
 if TYPE_CHECKING:
     from ordbridge.fast.laplace_shift import Cost
 
-__all__ = ["degrees_of_freedom", "f_test", "fit", "laplace_cost", "matrices", "profile", "refuse", "start"]
+__all__ = [
+    "degrees_of_freedom",
+    "f_test",
+    "fit",
+    "laplace_cost",
+    "matrices",
+    "missing_loglik",
+    "profile",
+    "refuse",
+    "start",
+]
 
 CONSTANT = 1e-14  # relative to the largest response: what rounding leaves of no difference
 MOST_NODES = 100  # more would have weights that are not positive in double precision
@@ -181,6 +191,38 @@ def laplace_cost(problem: Problem, positions: list[int], pairs: int, seed: int) 
         raise FitError("the model does not converge, so that there is nothing to check")
     structure, layout = ready.crossed
     return laplace_shift.laplace_cost(ratings, structure, layout, found, positions, pairs, seed)
+
+
+def missing_loglik(
+    problem: Problem, parameters: np.ndarray, roots: Sequence[np.ndarray], pairs: int, seed: int
+) -> np.ndarray:
+    """Return what Laplace's approximation leaves out of a clmm's log likelihood at any parameters.
+
+    Parameters
+    ----------
+    problem
+        A clmm with ``nAGQ=1``.
+    parameters
+        Points × thresholds and coefficients, in the order of the estimates.
+    roots
+        Per random term, in the order of the estimates, points × q × q: Cholesky factors of its covariance.
+    pairs, seed
+        Number of pairs of draws, and where they begin.
+    """
+    from ordbridge.fast import laplace_shift
+
+    refuse(problem)
+    ready, value = _with_response(problem)
+    ratings, _ = _ratings(problem, ready, value)
+    structure, layout = ready.crossed
+    factors = []
+    for i in range(len(parameters)):
+        sizes = [sum(len(part.names) for part in ready.terms_of(group)) for group in ready.groups]
+        own = [np.zeros((size, size)) for size in sizes]
+        for (f, columns), root in zip(ready.places, roots, strict=True):
+            own[f][columns, columns] = root[i]
+        factors.append(own)
+    return laplace_shift.missing_loglik(ratings, structure, layout, parameters, factors, pairs, seed)
 
 
 def _mean_quantities(e: Estimates) -> list[Quantity]:

@@ -36,7 +36,7 @@ from ordbridge.fast.factors import Layout
 from ordbridge.fast.ratings import Responses
 from ordbridge.fast.structure import Structure
 
-__all__ = ["Cost", "Draws", "Shift", "laplace_cost"]
+__all__ = ["Cost", "Draws", "Shift", "laplace_cost", "missing_loglik"]
 
 STEP = 0.5  # standard errors by which parameters are moved
 FURTHEST = 0.3  # but no entry of a Cholesky factor by more than this: a flat one has a huge standard error
@@ -138,6 +138,43 @@ def laplace_cost(
         values = (line.slope / left, standard_error(line.influence) / left, ratio, standard_error(influence) / ratio)
         found.append(Shift(*values) if known else Shift(*[np.nan] * 4))
     return Cost(here.total, standard_error(here.influence), found, likelihood.effective)
+
+
+def missing_loglik(
+    ratings: Responses,
+    structure: Structure,
+    layout: Layout,
+    parameters: np.ndarray,
+    roots: list[list[np.ndarray]],
+    pairs: int,
+    seed: int,
+) -> np.ndarray:
+    """Return log L - log L_Laplace at other parameters than the estimates, NaN where there is no approximation.
+
+    Parameters
+    ----------
+    ratings, structure, layout
+        A model.
+    parameters
+        Points × the ratings' parameters.
+    roots
+        At each point the Cholesky factors of the random effects, in the caller's order of grouping factors.
+    pairs, seed
+        Number of pairs of draws, which are the same at every point.
+    """
+    own, scale = ratings.ordered(structure.order).unit()
+    laplace = laplace_objective(own, structure, layout)
+    laplace.closeness = EXACT
+    found = np.full(len(parameters), np.nan)
+    for i, (mean, L) in enumerate(zip(parameters, roots, strict=True)):
+        places = zip(layout.factor, layout.row, layout.column, strict=True)
+        entries = np.array([L[structure.factors[f]][a, b] for f, a, b in places]) * layout.entry_scales
+        laplace.modes = np.zeros(structure.core.effects)
+        try:
+            found[i] = Draws(laplace, np.concatenate([mean * scale, entries]), pairs, seed).total
+        except FitError:
+            continue
+    return found
 
 
 class _Line:
