@@ -61,7 +61,7 @@ fit <- suppressMessages(suppressWarnings(switch(model,
 seconds <- proc.time()[["elapsed"]] - started
 
 write_numbers <- function(name, values, labels = names(values)) {
-  if (!is.null(labels)) name <- paste0(name, "[", labels, "]")
+  if (!is.null(labels)) name <- paste0(name, "[", gsub("\\s*\n\\s*", " ", labels), "]")  # R breaks long ones into lines
   cat(sprintf("%s\t%.17g\n", name, as.numeric(values)), sep = "")
 }
 table <- suppressWarnings(if (model == "lmer") coef(summary(fit, ddf = ddf)) else coef(summary(fit)))

@@ -197,6 +197,9 @@ constexpr std::int64_t ANY = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 NB_MODULE(_core, m) {
+    // The designs of the last few formulas are kept (model_frame.py), so some are alive when a process ends without clearing
+    // its modules, as workers do: that is no leak, and nanobind's list of them would only worry people.
+    nb::set_leak_warnings(false);
     m.doc() = "The inner loops of the fast engine and of pairs of raters, compiled; their callers say what they are for.";
     nb::exception<OutOfTime>(m, "OutOfTime");
 

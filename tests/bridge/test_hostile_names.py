@@ -238,6 +238,15 @@ def test_validate(kind: str, turn: int, names: list[str], nothing_ran: Path, mon
     assert row["numbers"] >= 12
 
 
+def test_r_does_not_break_a_long_term_into_lines() -> None:
+    """R deparses a term in lines of 500 characters; both engines call it what the formula says."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.normal(size=40) for name in [*hostile.crowd(MANY), "zqz"]})
+    fits = [ob.lm(with_others("zqz ~ OTHERS", MANY), table, engine=engine) for engine in ("r", "fast")]
+    assert fits[0].estimates.terms == fits[1].estimates.terms
+    assert len(fits[0].estimates.terms[1]) > 500
+
+
 def test_the_command_line(names: list[str], nothing_ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = nothing_ran / "ratings.csv"
     for turn in (1, 8, 30):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 
@@ -11,6 +12,9 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.errors import FitTimeout, InputError
+from ordbridge.fast import memory
+from ordbridge.fast.factors import Layout
+from ordbridge.fast.structure import Structure
 
 REFUSED = [
     (ob.clmm, "rating ~ system + (1 | participant)", {"nAGQ": -5}),
@@ -187,3 +191,37 @@ def test_separation_is_named(formula: str, rated: list[int], words: str) -> None
     said = [condition.text for condition in fit.estimates.conditions]
     assert any(f"estimates run away: {words}" in text for text in said)
     assert not fit.converged
+
+
+def large_study(levels: int, slopes: int) -> tuple[Structure, Layout]:
+    """Every level of two factors meets two of the other, so that all are connected."""
+    group = np.repeat(np.arange(levels), 2)
+    other = (group + np.tile([0, 1], levels)) % levels
+    Z = np.ones((group.size, slopes))
+    structure = Structure.build([group, other], [Z, Z])
+    return structure, Layout.build(structure, [(slopes,), (slopes,)])
+
+
+def test_a_model_that_needs_too_much_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_of_the_machine", lambda: 8e9)
+    memory.check_memory(*large_study(1000, 1), predictors=2)
+    memory.check_memory(*large_study(8000, 1))
+    with pytest.raises(ob.InputError, match=r"this model needs about .* GB of memory, more than half of the 8 GB"):
+        memory.check_memory(*large_study(20000, 1))
+    with pytest.raises(ob.InputError, match="use random effects with fewer columns"):
+        memory.check_memory(*large_study(20, 130), predictors=130)
+    monkeypatch.setattr(memory, "_of_the_machine", lambda: 1e3)
+    data = pd.DataFrame({"y": np.arange(40) % 7, "g": np.arange(40) % 5, "h": np.arange(40) % 4})
+    for model in ("lmer", "clmm"):
+        with pytest.raises(ob.InputError, match="GB of memory"):
+            getattr(ob, model)("y ~ 1 + (1 | g) + (1 | h)", data, engine="fast")
+
+
+@pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
+def test_designs_of_past_fits_do_not_pile_up() -> None:
+    """The last sixteen are kept for fits of the same formula to new ratings; older ones are let go."""
+    data = pd.DataFrame({"y": np.arange(40) % 7, "g": np.arange(40) % 5})
+    for shift in range(60):
+        ob.lmer("y ~ x + (1 | g)", data.assign(x=np.sin(np.arange(40.0) + shift)), engine="fast")
+    gc.collect()
+    assert 0 < sum(isinstance(one, Structure) for one in gc.get_objects()) <= 30

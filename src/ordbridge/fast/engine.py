@@ -19,6 +19,7 @@ from ordbridge.fast.flags import (
     separated_levels,
     unused_categories,
 )
+from ordbridge.fast.memory import check_memory
 from ordbridge.fast.model_frame import ELSEWHERE, Design, design, new_matrices, response
 from ordbridge.fast.p_values import normal_p_value, t_p_value
 from ordbridge.fast.profiles import ClmmProfile, ClmProfile, LmerProfile, LmProfile, Profile, Quantity
@@ -368,6 +369,7 @@ def _solve_clmm(problem: Problem, ready: Design, ratings: Responses):  # type: i
     from ordbridge.fast.clmm import fit_clmm
 
     structure, layout = ready.crossed
+    check_memory(structure, layout)
     return fit_clmm(ratings, structure, layout, problem.timeout, problem.nAGQ or 1)
 
 
@@ -496,6 +498,7 @@ def _solve_lmer(problem: Problem, ready: Design, value: Column):  # type: ignore
     y = _numbers(problem, ready, value)
     if np.ptp(y) <= CONSTANT * np.abs(y).max():
         raise FitError(f"the response {problem.formula.response} is {y[0]:g} in every row; there is nothing to explain")
+    check_memory(structure, layout, ready.X.shape[1])
     try:
         return fit_lmer(y, ready.X, structure, layout, reml, problem.timeout, ready.basis)
     except ValueError as error:  # from the compiled core: no deviance where everything is explained

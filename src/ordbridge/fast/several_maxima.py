@@ -23,7 +23,7 @@ from ordbridge.fast.optimise import Clock, Minimum
 
 __all__ = ["End", "Found", "Start", "search_nested_models"]
 
-LATTICE = 4  # with so many random effects all smaller models are searched; of more the last is left out first
+LATTICE = 2  # with so many random effects all smaller models are searched; of more the last is left out first
 ENTRANCE = (0.02, 0.3, 1.0)  # standard deviations, over that of the usual start, at which a new effect comes in
 OTHER_SPREADS = (0.1, 4.0, 20.0, 35.0)  # the same for all standard deviations of a model
 AGAIN = 2  # searches that did not converge are begun anew so often: their approximate Hessian may have been spoiled

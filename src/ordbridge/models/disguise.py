@@ -40,6 +40,7 @@ from ordbridge.models.problem import Estimates, Problem, RandomTerm
 __all__ = ["Disguise", "disguise"]
 
 COLUMN = re.compile(r"v(\d+)_")
+BROKEN = re.compile(r"\s*\n\s*")
 GENERATED = re.compile(r"v(\d+)_|l(\d+)_(\d+)_")
 # Root mean squares of predictors, and of those with random slopes, within which clmm's standard errors are good to 1e-4
 # (docs/models.md), and standard deviations of a response within which lmerTest's degrees of freedom are.
@@ -72,8 +73,8 @@ class Disguise:
         return self.names[int(column) - 1] if column else self.levels[int(of_column) - 1][int(level) - 1]
 
     def texts(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Put the user's words back into several texts."""
-        return tuple(self.text(text) for text in texts)
+        """Put the user's words back into labels of R's, which breaks those of more than 500 characters into lines."""
+        return tuple(self.text(BROKEN.sub(" ", text)) for text in texts)
 
     def scale(self, term: str) -> float:
         """Return what the columns of a coefficient, under its generated name, were multiplied by."""
