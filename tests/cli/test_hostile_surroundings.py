@@ -17,7 +17,9 @@ SIMULATE = ["simulate", "--preset", "howcroft2021", "--variance", "low", "--effe
 
 
 def test_escapes_in_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{rating},{system}" for rating, system in zip([1, 2, 3, 2, 3, 1, 2, 3], ["\x1b[31mA", "B"] * 4)]
+    rows = [
+        f"{rating},{system}" for rating, system in zip([1, 2, 3, 2, 3, 1, 2, 3], ["\x1b[31mA", "B"] * 4, strict=True)
+    ]
     (tmp_path / "ratings.csv").write_text("rating,sys\x1b]0;tem\n" + "\n".join(rows) + "\n")
     for formula in ("rating ~ `nothing`", "rating ~ 1"):
         main(["fit", str(tmp_path / "ratings.csv"), "--model", "clm", "--formula", formula, "--engine", "fast"])
