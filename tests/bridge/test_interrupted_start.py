@@ -11,8 +11,12 @@ import pytest
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background would not
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, **listen)
+    def listen() -> None:  # a job in the background, or under nohup, would not
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=listen, timeout=200)
 
 
 @pytest.mark.needs_r

@@ -211,3 +211,12 @@ def test_nobody_else_can_use_a_cluster_of_our_own(tmp_path):
         assert backend.answer(backend.submit(abs, -3)) == 3, "our own client can"
     finally:
         backend.close()
+
+
+def test_tls_without_certificates_is_a_sentence(grid, run_stub, tmp_path, monkeypatch):
+    def connect(*_, **__):
+        raise TypeError("TLS expects a `ssl_context` argument of type ssl.SSLContext")
+
+    monkeypatch.setattr("distributed.Client", connect)
+    with pytest.raises(ClusterError, match=r"no Dask scheduler at tls://127.0.0.1:9 \(TLS expects"):
+        run_stub(grid, store=tmp_path / "run", backend="dask", scheduler="tls://127.0.0.1:9")

@@ -56,7 +56,7 @@ class DaskBackend:
                 if scheduler is None:
                     self._cluster = _local_cluster(jobs)
                 self._client = distributed.Client(scheduler or self._cluster, timeout=CONNECT_SECONDS)
-        except (OSError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError, TypeError) as error:  # a TypeError: tls:// without certificates
             self._speak()
             if isinstance(error, InputError):
                 raise
