@@ -101,6 +101,7 @@ def differences(
             p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
         return Differences(tuple(pairs), estimate, error, error, p_value, df, correlation)
     tested = [_hypothesis(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
+    answers: list[dict[str, Any]]
     if method == "lrt":
         answers = [likelihood_ratio.test(fit, one) for one in tested]
     else:
