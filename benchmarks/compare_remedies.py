@@ -1,4 +1,4 @@
-"""Which random effects and which test keep comparisons with 10 to 20 raters at their level?
+"""Random effects and tests that might keep comparisons with 10 to 20 raters at their level, side by side.
 
     python benchmarks/compare_remedies.py STORE --datasets 100
     python benchmarks/compare_remedies.py STORE --report
