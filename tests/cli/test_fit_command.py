@@ -205,3 +205,18 @@ def test_r_can_start_at_the_native_optimum(file: str, capsys: pytest.CaptureFixt
     assert found["glance"][0]["loglik"] == pytest.approx(native.estimates.loglik, abs=1e-2)
     assert main(["fit", file, "--model", "lm", "--formula", "rating ~ system", "--start", "fast"]) == 2
     assert "--start is not an option of lm" in capsys.readouterr().err
+
+
+def test_words_of_a_known_scale_have_their_order_and_others_are_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["Strongly disagree", "Agree", "Neutral", "Disagree", "Agree", "Strongly agree"]
+    rows = [f"{'AB'[n % 2]},{words[(n + n // 6) % 6]}" for n in range(36)]
+    (tmp_path / "x.csv").write_text("\n".join(["system,rating", *rows]), encoding="utf-8")
+    command = ["fit", str(tmp_path / "x.csv"), "--model", "clm", "--formula", "rating ~ system", "--engine", "fast"]
+    assert main(command) == 0
+    assert "Strongly disagree|Disagree" in capsys.readouterr().out
+    other = (tmp_path / "x.csv").read_text(encoding="utf-8").replace("Agree", "zing").replace("Neutral", "meh")
+    (tmp_path / "x.csv").write_text(other, encoding="utf-8")
+    assert main(command) == 2
+    assert "put them in order from low to high: --levels" in capsys.readouterr().err

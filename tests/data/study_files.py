@@ -507,3 +507,42 @@ def a_preference_beside_ratings(folder: Path) -> Written:
     pair = SYSTEMS[:2]
     rows = [[p, i, *pair, *(FLUENCY[p, i, s] for s in pair), "1"] for p in PEOPLE for i in ITEMS]
     return table(folder / "x.csv", [header, *rows]), {}, {key: r for key, r in FLUENCY.items() if key[2] in pair}
+
+
+@writer
+def a_column_per_system_of_unknown_name(folder: Path) -> Written:
+    names = dict(zip(SYSTEMS, ("Falke", "Sperber", "Adler"), strict=False))
+    rows = [[p, i, *(FLUENCY[p, i, s] for s in SYSTEMS)] for p in PEOPLE for i in ITEMS]
+    wanted = {(p, i, names[s]): rating for (p, i, s), rating in FLUENCY.items()}
+    return table(folder / "x.csv", [["participant", "item", *(names[s] for s in SYSTEMS)], *rows]), {}, wanted
+
+
+@writer
+def a_form_with_systems_in_parentheses(folder: Path) -> Written:
+    names = {s: f"sys-{word}" for s, word in zip(SYSTEMS, ("alpha", "beta", "gamma"), strict=False)}
+    titles = [f"How fluent is it? [Text {n} ({names[s]})]" for n, _ in enumerate(ITEMS, 1) for s in SYSTEMS]
+    rows = [["3/1/2024 10:00:00", f"{p}@x.org", *(FLUENCY[p, i, s] for i in ITEMS for s in SYSTEMS)] for p in PEOPLE]
+    wanted = {(f"{p}@x.org", f"Text {ITEMS.index(i) + 1}", names[s]): r for (p, i, s), r in FLUENCY.items()}
+    return table(folder / "x.csv", [["Timestamp", "Email Address", *titles], *rows]), {}, wanted
+
+
+@writer
+def pandas_json_by_columns(folder: Path) -> Written:
+    head, *rows = long_rows(["participant", "item", "system", "rating"])
+    cells = {name: {str(n): row[k] for n, row in enumerate(rows)} for k, name in enumerate(head)}
+    (folder / "x.json").write_text(json.dumps(cells), encoding="utf-8")
+    return folder / "x.json", {}, one()
+
+
+@writer
+def a_legend_before_the_ratings(folder: Path) -> Written:
+    head, *rows = long_rows(["participant", "item", "system", "rating"])
+    with pd.ExcelWriter(folder / "x.xlsx") as book:
+        pd.DataFrame({"code": [1, 2, 3], "meaning": ["bad", "fair", "good"]}).to_excel(book, sheet_name="Legend")
+        pd.DataFrame(rows, columns=head).to_excel(book, sheet_name="Ratings", index=False)
+    return folder / "x.xlsx", {}, one()
+
+
+@writer
+def a_system_recognised_by_what_it_holds(folder: Path) -> Written:
+    return table(folder / "x.csv", long_rows(["annotator", "article", "zzz", "fluency"])), {}, one()

@@ -57,6 +57,7 @@ def add(subparsers: Any) -> None:
         "--out", metavar="FILE", help="write the coefficients to .parquet or .csv, and contrasts beside it"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the coefficients: .png, .pdf or .svg")
+    parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the ratings in order, from low to high")
     outputs.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(**defaults_of(clmm, "engine"), **defaults_of(Fit.tidy, "conf_level"))
@@ -139,7 +140,28 @@ def _data(args: argparse.Namespace) -> pa.Table:
             f"pool; choose one by --criterion {values[0]}, or pool them by --criterion {ALL}"
         )
     _ask_about_codes(table, args)
-    return table
+    return _with_order(table, args) if args.model in ("clm", "clmm") else table
+
+
+def _with_order(table: pa.Table, args: argparse.Namespace) -> pa.Table:
+    """Put the words of a response in order: that of --levels, or that of a known scale; other words are asked about."""
+    import numpy as np
+    import pyarrow as pa
+
+    from ordbridge.data.values import parse_ratings
+    from ordbridge.formula import Name, parse
+
+    response = parse(args.formula, table.column_names).response
+    if not isinstance(response, Name) or not pa.types.is_string(table[response.name].type):
+        return table
+    parsed = parse_ratings(table[response.name].to_pylist(), args.levels, response.name)
+    if parsed.levels is None:
+        return table
+    talk.tell(f"ratings are words, from low to high: {' < '.join(parsed.levels)}; for another order give --levels")
+    empty = np.isnan(parsed.values)
+    codes = pa.array(np.where(empty, 0, parsed.values).astype("int32"), mask=empty)
+    ordered = pa.DictionaryArray.from_arrays(codes, pa.array(parsed.levels), ordered=True)
+    return table.set_column(table.column_names.index(response.name), response.name, ordered)
 
 
 def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
