@@ -87,6 +87,22 @@ def test_it_is_the_definition(gaps, accuracy, seed):
     assert found.annotators["p_value"].to_pylist() == pytest.approx(p_values, rel=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.15, 0.2])
+def test_other_kinds_of_annotations_and_of_gaps(epsilon):
+    """Yes and no, and numbers that are names, go by equality; a person with few texts is only one of the others."""
+    table = annotated(n=130, people=5, gaps=0.3, seed=7)
+    rare = (table["participant"] == "P4") & ~table["item"].isin([f"I{k}" for k in range(25)])
+    unjudged = (table["kind"] == "judge") & table["item"].isin([f"I{k}" for k in range(100, 110)])
+    table = table[~rare & ~unjudged]
+    known = table[table["item"].isin(set(table.loc[table["kind"] == "judge", "item"]))]
+    for ratings in (known["rating"], known["rating"] > 2):
+        found = ob.judges.alt_test(table.assign(rating=ratings.reindex(table.index, fill_value=ratings.iloc[0])),
+                                   epsilon=epsilon, level="nominal")  # fmt: skip
+        p_values = by_definition(known.assign(rating=ratings), epsilon, accuracy=True)[2]
+        assert found.skipped == ("P4",)
+        assert found.annotators["p_value"].to_pylist() == pytest.approx(p_values[:4], rel=1e-9)
+
+
 def test_words_are_scored_by_equality_and_a_function_may_score():
     table = annotated(n=80)
     words = table.assign(rating=table["rating"].map({1: "no", 2: "rather not", 3: "rather", 4: "yes"}))

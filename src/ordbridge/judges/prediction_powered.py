@@ -104,8 +104,9 @@ def estimate(
 
     is unbiased for any λ, if the n texts are a random choice. λ makes its estimated variance smallest: 0 for a judge
     who tells nothing. For independent texts and ratings the interval is that of Angelopoulos et al. (PPI++). Else its
-    variance is over clusters of texts (those of an item) and, where people are a sample, over people, as Cameron et
-    al. combine them, and the interval is Student's; one that is not narrower than that of people alone is not used.
+    variance is over clusters of texts (those of an item) and, where people are a sample, over people, from components
+    of variance (Henderson), and the interval is Student's with Satterthwaite's degrees of freedom; one that is not
+    narrower than that of people alone is not used.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def estimate(
     ----------
     Angelopoulos, A. N., Bates, S., Fannjiang, C., Jordan, M. I., & Zrnic, T. (2023). Prediction-powered inference.
     Science 382, 669–674. Angelopoulos, A. N., Duchi, J. C., & Zrnic, T. (2023). PPI++: efficient prediction-powered
-    inference. arXiv:2311.01453. Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). JBES 29, 238–249.
+    inference. arXiv:2311.01453. Henderson, C. R. (1953). Biometrics 9, 226–252.
 
     Examples
     --------
