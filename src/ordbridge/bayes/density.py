@@ -113,7 +113,7 @@ def log_between(link: str, upper: Any, lower: Any, numpy: Any = np) -> Any:
     Examples
     --------
     >>> [round(float(log_between(link, 1.0, 0.0)), 4) for link in ("logit", "probit", "cloglog", "loglog", "cauchit")]
-    [-1.4648, -1.0748, -1.198, -1.1343, -1.3863]
+    [-1.4651, -1.0749, -1.1977, -1.126, -1.3863]
     """
     if link == "logit":
         inside = numpy.log(-numpy.expm1(lower - upper))
