@@ -34,10 +34,10 @@ def test_every_participant_has_a_sheet_without_systems_and_the_key_has_them(tmp_
     written = design.sheets(TABLE, tmp_path / "sheets", texts=TEXTS)
     people = list(dict.fromkeys(TABLE["participant"].to_pylist()))
     assert sorted(path.stem for path in written[:-1]) == sorted(map(str, people))
-    key = {row["task"]: row for row in csv.DictReader(written[-1].open())}
+    key = {row["task"]: row for row in csv.DictReader(written[-1].read_text().splitlines())}
     seen = set()
     for path in written[:-1]:
-        rows = list(csv.DictReader(path.open()))
+        rows = list(csv.DictReader(path.read_text().splitlines()))
         assert list(rows[0]) == ["order", "task", "item", "text", "rating"]
         assert [int(row["order"]) for row in rows] == list(range(1, 13))
         seen |= {(path.stem, key[row["task"]]["item"], key[row["task"]]["system"]) for row in rows}
@@ -90,7 +90,7 @@ def test_label_studio_reads_both_files(tmp_path):
 
 
 def test_the_command_writes_sheets(tmp_path, capsys):
-    arguments = ["design", "latin-square", "--items", "4", "--systems", "2"]
+    arguments = ["design", "latin-square", "--items", "4", "--raters", "2", "--systems", "2"]
     assert main([*arguments, "--sheets", str(tmp_path / "s")]) == 0
     assert "3 files in" in capsys.readouterr().out
     assert main([*arguments, "--sheets", str(tmp_path / "s.txt")]) == 2

@@ -84,8 +84,6 @@ def test_the_search_simulates_what_the_closed_form_proposes(off):
 
 
 def test_designs_far_below_the_target_are_neither_simulated_nor_called_undecided():
-    from dataclasses import replace
-
     def exact(candidate, n):
         candidate.n = n
         candidate.significant = round(n * float(closed().power(0.5, candidate.items, candidate.ratings_per_text)))
@@ -97,10 +95,9 @@ def test_designs_far_below_the_target_are_neither_simulated_nor_called_undecided
     assert undecided and min(powers) >= 0.8 - NEAR
     hopeless = rows[0][0]
     assert ruled_out(curve, [hopeless], 0.8) == [True] and not hopeless.n
-    nothing = replace(closed(), truth=LOW.shift(effect=0.02))
-    rows = rows_of(2)
-    assert search(rows, exact, target=0.8, alpha=0.05, budget=1000, most=500, closed=nothing)
-    assert not any(c.n for c in rows[0])
+    faint = [Candidate(m, 2, m, 4 * m, 4.0 * m, 0.02) for m in usual_items(25)]
+    search([faint], exact, target=0.8, alpha=0.05, budget=1000, most=500, closed=closed())
+    assert not any(c.n for c in faint)
 
 
 def test_the_default_grid_is_fine_everywhere():
