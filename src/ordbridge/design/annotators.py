@@ -87,9 +87,7 @@ def _tasks(table: pa.Table, texts: Mapping[tuple[str, str], str] | None) -> Iter
     for _, participant, item, system in by_participant:
         seen[participant] = seen.get(participant, 0) + 1
         if texts is not None and (item, system) not in texts:
-            raise InputError(
-                f"the texts have none for item {item} of system {system}; every text of the design needs one"
-            )
+            raise InputError(f"there is no text for item {item} of system {system}; every text of the design needs one")
         shown = f"item {item}" if texts is None else texts[item, system]
         task = numbers[item, system]
         yield {
