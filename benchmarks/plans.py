@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +83,11 @@ def answered(asked: dict[str, Any], folder: Path, jobs: int) -> dict[str, Any]:
     file = folder / "answer.json"
     if file.exists():
         return json.loads(file.read_text())
-    begun = os.times()
-    started = time.perf_counter()
     found = plan(**asked, jobs=jobs, store=folder / "plan")
-    after = os.times()
     answer = {
         "recommended": found.recommended,
         "asked": found.asked,
         "sentence": str(found),
-        "seconds": time.perf_counter() - started,
-        "processor": sum(after[:4]) - sum(begun[:4]),
     }
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(answer))
@@ -181,7 +175,6 @@ def main() -> None:
             "low": round(true["low"], 3),
             "high": round(true["high"], 3),
             "overshoot": None if true["overshoot"] is None else round(true["overshoot"], 2),
-            "processor s": round(answer["processor"]),
         }
         rows.append(row)
         print(pd.DataFrame([row]).to_string(index=False, header=len(rows) == 1), flush=True)

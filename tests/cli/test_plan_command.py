@@ -23,7 +23,7 @@ def test_plan_shows_designs_and_a_sentence_and_draws(tmp_path, truth, capsys, mo
     monkeypatch.chdir(tmp_path)
     assert main(["plan", "--truth", truth, *SMALL, "--plot", "plan.svg", "--out", "plan.parquet", "--jobs", "1"]) == 0
     printed, progress = capsys.readouterr()
-    assert "latent effect 0.5) with 80% power, " in printed
+    assert "latent effect 0.5) is found in " in printed.replace("\n", " ")
     assert "It rejects a true null in " in printed
     assert "verdict" in printed
     assert "datasets" in progress

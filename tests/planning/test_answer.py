@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import ordbridge as ob
 from ordbridge.errors import InputError
-from ordbridge.planning.answer import more_datasets, sentence_of
 from ordbridge.planning.evidence import ENOUGH, Candidate, recommend, verdict
 from ordbridge.planning.result import table_of
 from ordbridge.planning.search import _curve, search
+from ordbridge.planning.undecided import more_datasets
+from ordbridge.planning.wording import sentence_of
 from ordbridge.simulate import Truth
 
 ASKED = {"effect": [0.3], "target": 0.8, "alpha": 0.05, "model": "clmm", "test": "test of systemB", "cost": None}
@@ -46,7 +47,8 @@ def test_a_plan_whose_datasets_ran_out_recommends_nothing():
 def test_cheaper_designs_that_are_undecided_are_named():
     table, sentence = answered([[design(100, 80, 100), design(110, 312, 400), design(150, 360, 400)]])
     assert [row["recommended"] for row in table] == [False, False, True]
-    assert "150 items × 3 ratings per text, 30 participants, 900 ratings in all are enough: power 90%" in sentence
+    assert "150 items × 3 ratings per text, 30 participants, 900 ratings in all are enough. An effect" in sentence
+    assert "is found in 90% of studies (95 % interval" in sentence
     assert "400 datasets" in sentence
     assert (
         "Whether a smaller design is enough is undecided: 110 items × 3 ratings per text (78% of 400); 100" in sentence
@@ -57,10 +59,10 @@ def test_cheaper_designs_that_are_undecided_are_named():
 def test_the_smallest_is_called_so_when_all_smaller_ones_fall_short():
     table, sentence = answered([[design(90), design(100, 40, 100), design(150, 360, 400)]])
     assert [row["verdict"] for row in table] == ["not simulated", "falls short", "reaches"]
-    assert "the smallest design is 150 items" in sentence and "undecided" not in sentence
+    assert "The smallest design with 80% power is 150 items" in sentence and "undecided" not in sentence
     prices = {"rating": 0.1}
-    assert "the cheapest design is 150 items" in answered([[design(100, 40, 100), design(150, 360, 400)]],
-                                                          cost=prices)[1]  # fmt: skip
+    priced = answered([[design(100, 40, 100), design(150, 360, 400)]], cost=prices)[1]
+    assert "The cheapest design with 80% power is 150 items" in priced
 
 
 def test_one_lucky_cell_is_no_answer():
@@ -91,9 +93,11 @@ def test_one_design_is_recommended_only_if_it_reaches_the_target(significant, wo
 
 def test_the_smallest_effect_is_a_bound_while_smaller_ones_are_undecided():
     row = [design(50, *counts, effect=e) for e, counts in {0.2: (20, 100), 0.38: (320, 400), 0.42: (345, 400)}.items()]
-    assert "the smallest effect found with 80% power is at most 0.42: power 86%" in answered([row], "effect")[1]
+    assert (
+        "the smallest effect found with 80% power is at most 0.42. It is found in 86%" in answered([row], "effect")[1]
+    )
     assert "is at most -0.42" in answered([row], "effect", direction=-1)[1]
-    assert "the smallest effect found with 80% power is 0.42: power" in answered([row[::2]], "effect")[1]
+    assert "the smallest effect found with 80% power is 0.42. It is" in answered([row[::2]], "effect")[1]
 
 
 def test_what_deciding_takes():
@@ -155,7 +159,7 @@ def test_sentence_verdicts_and_recommendation_agree(rows, target, priced):
         assert words in sentence and f"{best[0]['n']} datasets" in sentence
         cheaper = [row for row in table if price[id(row)] < price[id(best[0])]]
     else:
-        assert sentence.startswith("No design in the range") and "enough:" not in sentence
+        assert sentence.startswith("No design in the range") and "are enough" not in sentence
         cheaper = table
     undecided = [row for row in cheaper if not any(row is k for k in known)]
     superlative, other = ("cheapest", "smallest") if priced else ("smallest", "cheapest")
@@ -176,10 +180,10 @@ def test_the_type_i_error_of_the_recommended_design_is_measured():
     options["calibrate"] = False
     found = ob.planning.plan(truth, **options)
     row = found.recommended
-    assert row["size_n"] == found.asked["null_datasets"] == 1000
+    assert row["size_n"] == found.asked["null_datasets"] == 800
     assert row["size_low"] < row["size"] < row["size_high"]
     assert row["size_low"] < 0.05 < row["size_high"]
-    assert f"It rejects a true null in {row['size']:.1%} of studies" in found.sentence
+    assert f"It rejects a true null in {row['size']:.1%} of studies" in str(found)
     others = [r["size"] for r in found.designs.to_pylist() if not r["recommended"]]
     assert others == [None] * len(others)
     assert ob.planning.plan(truth, null=0, **options).recommended["size"] is None
@@ -193,15 +197,15 @@ def test_a_test_that_rejects_too_often_is_said_in_the_answer():
     (row,) = found.designs.to_pylist()
     assert row["participants"] == 6 and row["size_low"] > 0.1
     assert row["power"] == row["nominal_power"] and row["critical_value"] is None
-    assert f"With 6 participants the test rejects a true null in {row['size']:.1%} of studies" in found.sentence
+    assert f"With 6 participants the test rejects a true null in {row['size']:.1%} of studies" in str(found)
     assert any("6 participants" in note and "More participants" in note for note in found.notes)
     held = ob.planning.plan(truth, **options)  # as plans are made unless one says otherwise
     (adjusted,) = held.designs.to_pylist()
     assert (adjusted["size"], adjusted["nominal_power"]) == (row["size"], row["power"])
     assert adjusted["power"] < row["power"] and adjusted["critical_value"] < 0.01
     assert adjusted["conf_low"] < adjusted["power"] < adjusted["conf_high"]
-    assert f"below {adjusted['critical_value']:.3g} in 5%: that is the critical value here" in held.sentence
-    assert "size-adjusted, alpha 0.05, lm" in held.sentence and held.asked["calibrated"]
+    assert f"below {adjusted['critical_value']:.3g} in 5%: that is the critical value here" in str(held)
+    assert "size-adjusted, alpha 0.05, lm" in str(held) and held.asked["calibrated"]
     assert any("method='bootstrap'" in note for note in held.notes)
 
 
@@ -215,21 +219,21 @@ def test_the_size_of_a_few_raters_is_that_of_the_model_that_will_be_used():
     sizes = {model: plan.designs.to_pylist()[0] for model, plan in found.items()}
     assert sizes["clmm"]["size"] > sizes["lmer"]["size"]
     assert sizes["clmm"]["size_low"] > 0.05 > sizes["lmer"]["size_low"]
-    assert "lmer, REML" in found["lmer"].sentence and found["lmer"].asked["REML"] is True
+    assert "lmer, REML" in str(found["lmer"]) and found["lmer"].asked["REML"] is True
 
 
 def test_a_linear_model_is_told_that_its_null_is_another():
     truth = Truth(effects=(0.5,), thresholds=(-1.8, -1.2, -0.6, 0, 0.6), item_sd=(0.6, 0.8))
     found = ob.planning.plan(truth, model="lm", vary={"items": 25, "ratings_per_text": 2}, most=20, null=50)
-    assert "At latent effect 0 the mean ratings of this truth differ by -0.0" in found.sentence
-    assert "that is not its type-I error" in found.sentence
+    assert "At latent effect 0 the mean ratings of this truth differ by -0.0" in str(found)
+    assert "that is not its type-I error" in str(found)
 
 
 def test_a_negative_effect_stays_negative_in_the_table():
     truth = Truth(effects=(-0.5,), scale="interval")
     found = ob.planning.plan(truth, model="lm", vary={"items": 60, "ratings_per_text": 2}, most=50, null=0)
     assert found.designs["effect"].to_pylist() == [-0.5]
-    assert "latent effect -0.5) is found" in found.sentence
+    assert "latent effect -0.5) is found" in str(found)
     smallest = ob.planning.plan(truth, effect="smallest", model="lm", vary={"items": 60, "ratings_per_text": 2}, null=0)
     assert -0.5 < smallest.recommended["effect"] < -0.3 and f"{smallest.recommended['effect']:g}" in smallest.sentence
 
@@ -268,7 +272,7 @@ def test_a_calibrated_power_is_that_of_a_test_that_is_exact():
     noncentral = effect / np.sqrt((preference**2 + 2 / each) / 6)
     edge = stats.t.ppf(0.975, 5)
     exact = stats.nct.sf(edge, 5, noncentral) + stats.nct.cdf(-edge, 5, noncentral)
-    assert row["participants"] == 6 and row["n"] == 400 and row["size_n"] == 1000
+    assert row["participants"] == 6 and row["n"] == 500 and row["size_n"] == 800
     assert row["conf_low"] < exact < row["conf_high"]
 
 
@@ -290,10 +294,10 @@ def test_equivalence_is_planned_and_its_margin_kept():
     for row in found.designs.to_pylist():
         if row["n"]:
             assert row["conf_low"] - 0.03 < exact(row) < row["conf_high"] + 0.03, row
-    assert found.sentence.startswith(
-        "To show equivalence within 0.4 rating points at a difference of +0 rating points between B and A"
+    assert "quivalence within 0.4 rating points is shown at a difference of +0 rating points between B and A" in str(
+        found
     )
-    assert "Where systems differ by the margin, p is below 0.05" in found.sentence
+    assert "Where systems differ by the margin, p is below 0.05" in str(found)
     assert ob.figures.plan_contours(found).axes
 
 

@@ -23,14 +23,14 @@ def test_points_and_superiority_are_the_same_effect():
     by_chance = ob.planning.plan(TRUTH, superiority=units["superiority"], **ONE)
     for found in (by_points, by_chance):
         assert found.asked["effect"] == pytest.approx([1.0], abs=1e-6)
-        assert f"{units['points']:+.2g} rating points between B and A" in found.sentence
+        assert f"{units['points']:+.2g} rating points between B and A" in str(found)
     assert by_points.units.to_pylist()[0]["superiority"] == pytest.approx(units["superiority"], abs=1e-6)
 
 
 def test_systems_have_the_users_names_everywhere():
     names = ["B", "BC", "BCR", "BR"]
     found = ob.planning.plan(TRUTH, systems=4, names=names, effect=[0.2, 0.9, 0.4], test=("B", "BCR"), **ONE)
-    assert "BCR against B" in found.sentence and found.units["system"].to_pylist() == names[1:]
+    assert "BCR against B" in str(found) and found.units["system"].to_pylist() == names[1:]
     strong = ob.planning.plan(TRUTH, names=names, effect=[0.0, 3.0, 0.0], test=("BCR", "B"), **ONE)
     weak = ob.planning.plan(TRUTH, names=names, effect=[0.0, 3.0, 0.0], test=("BR", "B"), **ONE)
     assert strong.designs["power"][0].as_py() > 0.9 > 0.3 > weak.designs["power"][0].as_py()  # the pair that was named
@@ -38,7 +38,7 @@ def test_systems_have_the_users_names_everywhere():
 
 def test_every_system_against_one_of_them():
     found = ob.planning.plan(TRUTH, names=["x", "y", "z"], effect=[0.8, 1.6], test=("reference", "y"), **ONE)
-    assert "every system against y, Holm" in found.sentence
+    assert "every system against y, Holm" in str(found)
     assert found.pairs["pair"].to_pylist() == ["y against x", "z against y"]
     assert found.designs["power"][0].as_py() <= min(found.pairs["power"].to_pylist())
 
@@ -65,7 +65,7 @@ def test_the_most_that_money_buys():
     vary = {"items": [10, 20, 40, 80], "ratings_per_text": [2, 4]}
     cost = {"rating": 0.1, "participant": 1.0, "fee": 0.25}
     found = ob.planning.plan(TRUTH, effect=0.3, vary=vary, cost=cost, currency="£", spend=60.0, loss=0.2, **QUICK)
-    assert "The most that £60.00 buys is" in found.sentence and "recruit" in found.sentence
+    assert "The most that £60.00 buys is" in str(found) and "recruit" in str(found)
     bought = [row for row in found.designs.to_pylist() if row["cost"] <= 60]
     assert max(row["predicted"] for row in bought) == pytest.approx(
         next(row["predicted"] for row in bought if f"{row['items']} items × {row['ratings_per_text']:g}" in
@@ -90,8 +90,8 @@ def test_what_if_raters_or_items_differ_more():
 def test_pilots_keep_their_names(ratings):
     pilot = ratings.assign(system=np.where(ratings["system"] == "A", "rules", "gpt"))
     found = ob.planning.plan(pilot=pilot, effect=0.8, formula="rating ~ system", draws=3, **ONE)
-    assert "between rules and gpt" in found.sentence or "rules against gpt" in found.sentence
-    assert "in 4 of 5 such worlds" in found.sentence
+    assert "between rules and gpt" in str(found) or "rules against gpt" in str(found)
+    assert "in 4 of 5 such worlds" in str(found)
 
 
 def test_budget_is_refused_at_the_command_line_because_it_may_be_money(capsys):

@@ -4,8 +4,8 @@ from ordbridge.planning.api import plan
 from ordbridge.planning.closed_form import preview
 from ordbridge.planning.interim import Decision, decide
 from ordbridge.planning.looks import Sequential, sequential
-from ordbridge.planning.preregistration import preregistration
 from ordbridge.planning.protocol import Protocol, read_protocol, sheet_of, write_protocol
+from ordbridge.planning.registered import preregistration
 from ordbridge.planning.result import Plan
 from ordbridge.planning.stopping import boundaries
 

@@ -116,7 +116,8 @@ def plan(
         400 and 300 for mixed models of more than two systems, which take much longer to fit.
     null
         How many datasets without any difference are simulated besides, of a design: for the type-I error of the test,
-        and for its critical value. Default: 800, for mixed models of more than two systems 400; 0 for none. They are
+        and for its critical value. Default: 800, for mixed models of more than two systems 400; up to five
+        times as many at an alpha below .05; 0 for none. They are
         fitted by the native engine, whose p-values are R's, unless it cannot fit the model.
     calibrate
         Whether power is that of a test that keeps its level: p has to fall below a critical value, which each design

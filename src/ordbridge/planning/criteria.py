@@ -39,7 +39,7 @@ def of_criteria(p_values: np.ndarray, criteria: int, correlation: float, *, diff
     --------
     >>> p = np.linspace(0.001, 0.999, 999)
     >>> found = of_criteria(p, 2, 0.0, differ=False)
-    >>> round((found < 0.05).mean(), 2)
+    >>> round(float((found < 0.05).mean()), 2)
     0.05
     """
     if criteria == 1 or not p_values.size:

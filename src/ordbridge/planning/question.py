@@ -18,6 +18,7 @@ from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, hypothesis
 from ordbridge.planning.money import Prices, prices_of
 from ordbridge.planning.pilot import Pilot, read_pilot
 from ordbridge.planning.stopping import SHAPES
+from ordbridge.planning.type_one_error import rarer
 from ordbridge.power.grid import Cell
 from ordbridge.power.margins import effects_at_margin
 from ordbridge.power.models import Model
@@ -139,7 +140,7 @@ def ask(
     study = read_pilot(pilot, model, formula, engine) if pilot is not None else None
     effect = _one_unit(effect, effect_points, superiority)
     what = _with_systems(_truth(truth, preset, variance, study), systems, names)
-    counts = {**_usual_counts(what.systems, model), **given}
+    counts = {**_usual_counts(what.systems, model, alpha), **given}
     calibrate = _calibrate(calibrate, counts["null"], alpha)
     called = _names(names, what, study)
     kind = _kind(effect, is_one_design(vary, design))
@@ -211,9 +212,10 @@ def _check_more(criteria: Any, correlation: Any, looks: Any, shape: str, kind: s
         raise InputError("looks= are planned for one pair of systems, one criterion and a difference; leave it out")
 
 
-def _usual_counts(systems: int, model: str) -> dict[str, int]:
+def _usual_counts(systems: int, model: str, alpha: float) -> dict[str, int]:
     """Return how many datasets a plan has unless one says otherwise."""
-    return SLOW if systems > 2 and model in ("clmm", "lmer") else USUAL
+    usual = SLOW if systems > 2 and model in ("clmm", "lmer") else USUAL
+    return {**usual, "null": round(usual["null"] * rarer(alpha))}
 
 
 def _truth(truth: Any, preset: str | None, variance: str | None, study: Pilot | None) -> Truth:

@@ -16,7 +16,7 @@ from ordbridge.power.calibration import Critical, adjusted_power, critical_value
 from ordbridge.power.grid import Grid
 from ordbridge.simulate import implied
 
-__all__ = ["Nulls", "mean_difference", "null_grids", "size_words"]
+__all__ = ["Nulls", "mean_difference", "null_grids", "rarer", "size_words"]
 
 EACH = 2  # datasets without a difference for one with it, as long as there may be more of them
 FEW = 20  # datasets that show whether the native engine can fit a model at all
@@ -69,7 +69,13 @@ class Nulls:
         return sum(max(0, self._wanted(candidate.n) - self._fitted.stored(grid)) for grid in grids)
 
     def _wanted(self, n: int) -> int:
-        return self.most if self.at_once else min(self.most, max(EACH * n, math.ceil(1 / self.simulations.alpha)))
+        return (
+            self.most
+            if self.at_once
+            else min(
+                self.most, max(round(EACH * n * rarer(self.simulations.alpha)), math.ceil(1 / self.simulations.alpha))
+            )
+        )
 
     def _add(self, candidate: Candidate, n: int) -> Critical:
         """Simulate the nulls of a candidate and note what they say; the least favourable one counts."""
@@ -92,6 +98,17 @@ class Nulls:
         native = replace(own, engine="fast", versions={})
         trial = native.p_values(null_grids(self.first.grid, own)[0], FEW)
         return own if np.isnan(trial).all() else native
+
+
+def rarer(alpha: float) -> float:
+    """Return how many times more datasets a critical value needs at a small alpha, where fewer are beyond it.
+
+    Examples
+    --------
+    >>> rarer(0.05), rarer(0.01), rarer(0.001)
+    (1.0, 5.0, 5.0)
+    """
+    return min(5.0, max(1.0, 0.05 / alpha))
 
 
 def null_grids(grid: Grid, simulations: Simulations) -> list[Grid]:

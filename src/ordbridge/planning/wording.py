@@ -159,7 +159,7 @@ def power_words(c: Candidate) -> str:
 def design_words(c: Candidate, asked: Mapping[str, Any]) -> str:
     """Say the size of a design, and what it costs."""
     prices = Prices(**asked["cost"]) if asked["cost"] else Prices(loss=asked.get("loss", 0.0))
-    price = f", {prices.say(c.price)} in all" if asked["cost"] else ""
+    price = f", {prices.say(c.price)}" if asked["cost"] else ""
     lost = f" (recruit {prices.recruited(c.participants)}: {prices.loss:.0%} will be lost)" if prices.loss else ""
     return f"{_named(c, 'designs', asked)}, {c.participants} participants{lost}, {c.ratings} ratings in all{price}"
 

@@ -16,20 +16,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.checks import choice
 from ordbridge.errors import InputError
 from ordbridge.tables import column, to_arrow
 from ordbridge.writing import write_text
 
-__all__ = ["TOOLS", "sheets"]
+__all__ = ["sheets"]
 
-TOOLS = ("csv", "potato", "label-studio")
 KEY = "key.csv"
 
 
-def sheets(
-    design: Any, target: str | PathLike[str], *, tool: str | None = None, texts: Any = None, blind: bool = True
-) -> list[Path]:
+def sheets(design: Any, target: str | PathLike[str], *, texts: Any = None) -> list[Path]:
     """Write who rates what, participant by participant, in the order of rating.
 
     Parameters
@@ -37,16 +33,12 @@ def sheets(
     design
         A table ``participant, item, system`` with ``order`` if there is one, as the functions of this module make it.
     target
-        A folder, which gets a CSV for each participant and ``key.csv``; or a file. ``.jsonl`` and ``.json`` are read by
-        Potato and by Label Studio: one task for each rating, with the participant to whom it is assigned.
-    tool
-        ``"csv"``, ``"potato"`` (a JSON object a line) or ``"label-studio"`` (a list of tasks). Default: by the target's
-        ending: a folder, ``.jsonl`` and ``.json``.
+        A folder gets a CSV for each participant, without the names of the systems, and ``key.csv``, which has them. A
+        file has one task for each rating, with its ``participant``: ``.jsonl`` (a task a line) is imported by Potato
+        and by Label Studio's storages, ``.json`` (a list) by Label Studio's upload. These tasks have the ``system``
+        beside the ``text``; what annotators see is up to the tool's template.
     texts
         A table ``item, system, text`` with what is shown. Without it, ``text`` names the item.
-    blind
-        Whether the system is left out of what annotators see. Potato and Label Studio show what their templates ask
-        for, so their tasks always have it, as ``system``, beside ``text``; without ``blind`` the CSV has it, too.
 
     Returns
     -------
@@ -58,22 +50,20 @@ def sheets(
     >>> import tempfile
     >>> from ordbridge.design import latin_square
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = sheets(latin_square(items=4, raters=2), folder)
+    ...     written = sheets(latin_square(items=4, raters=2, systems=2), folder)
     ...     print([path.name for path in written], written[0].read_text().splitlines()[0])
     ['P1.csv', 'P2.csv', 'key.csv'] order,task,item,text,rating
     """
     path = Path(target)
-    tool = tool or {".jsonl": "potato", ".json": "label-studio"}.get(path.suffix.lower(), "csv")
-    choice("tool", tool, TOOLS)
     tasks = list(_tasks(to_arrow(design), _texts(texts)))
-    if tool == "csv":
-        return _folder(tasks, path, blind)
-    if not path.suffix:
-        raise InputError(f"{path} is a folder; for {tool} name a file that ends in .jsonl or .json")
-    made = [_potato(task) if tool == "potato" else _label_studio(task) for task in tasks]
-    if path.suffix.lower() == ".jsonl":
-        return [write_text(path, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made))]
-    return [write_text(path, json.dumps(made, ensure_ascii=False, indent=1) + "\n")]
+    kind = path.suffix.lower()
+    if kind == ".jsonl":
+        return [write_text(path, "".join(json.dumps(task, ensure_ascii=False) + "\n" for task in tasks))]
+    if kind == ".json":
+        return [write_text(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")]
+    if kind and not path.is_dir():
+        raise InputError(f"cannot write sheets to {path}; name a folder, or a file that ends in .jsonl or .json")
+    return _folder(tasks, path)
 
 
 def _texts(texts: Any) -> dict[tuple[str, str], str] | None:
@@ -97,25 +87,23 @@ def _tasks(table: pa.Table, texts: Mapping[tuple[str, str], str] | None) -> Iter
     for _, participant, item, system in by_participant:
         seen[participant] = seen.get(participant, 0) + 1
         if texts is not None and (item, system) not in texts:
-            raise InputError(
-                f"the texts have none for item {item} of system {system}; every text of the design needs one"
-            )
+            raise InputError(f"there is no text for item {item} of system {system}; every text of the design needs one")
         shown = f"item {item}" if texts is None else texts[item, system]
+        task = numbers[item, system]
         yield {
+            "id": f"{participant}-{task}",  # a text is rated by several, and tools want an id for each task
             "participant": participant,
             "order": seen[participant],
-            "task": numbers[item, system],
+            "task": task,
             "item": item,
             "system": system,
             "text": shown,
         }
 
 
-def _folder(tasks: list[dict[str, Any]], folder: Path, blind: bool) -> list[Path]:
-    if folder.suffix:
-        raise InputError(f"{folder} is a file; sheets for each participant need a folder, or a .jsonl or .json file")
+def _folder(tasks: list[dict[str, Any]], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    shown = ["order", "task", "item", *([] if blind else ["system"]), "text"]
+    shown = ["order", "task", "item", "text"]
     written = []
     for participant in dict.fromkeys(task["participant"] for task in tasks):
         rows = [task for task in tasks if task["participant"] == participant]
@@ -131,12 +119,3 @@ def _csv(rows: list[dict[str, Any]], names: list[str], empty: tuple[str, ...] = 
     writer.writerow([*names, *empty])
     writer.writerows([[*(row[name] for name in names), *("" for _ in empty)] for row in rows])
     return text.getvalue()
-
-
-def _potato(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an instance of Potato: its id names participant and text, because a text is rated by several."""
-    return {"id": f"{task['participant']}-{task['task']}", **task}
-
-
-def _label_studio(task: Mapping[str, Any]) -> dict[str, Any]:
-    return {"data": {"id": f"{task['participant']}-{task['task']}", **task}}
