@@ -72,7 +72,7 @@ class Job:
                 self._process.kill()
 
 
-class Study:
+class TabStudy:
     """One tab's file and jobs."""
 
     def __init__(self, folder: Path) -> None:
@@ -87,7 +87,7 @@ class Jobs:
     def __init__(self) -> None:
         leftovers.sweep()
         self._folder = leftovers.temporary_folder()
-        self._studies: dict[str, Study] = {}
+        self._studies: dict[str, TabStudy] = {}
         self._lock = threading.Lock()
 
     def new(self) -> str:
@@ -96,10 +96,10 @@ class Jobs:
         folder = self._folder / name
         folder.mkdir(mode=0o700)
         with self._lock:
-            self._studies[name] = Study(folder)
+            self._studies[name] = TabStudy(folder)
         return name
 
-    def study(self, name: str) -> Study:
+    def study(self, name: str) -> TabStudy:
         """Return a study, or say that it is gone."""
         with self._lock:
             if name not in self._studies:
