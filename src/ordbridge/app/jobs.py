@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import secrets
 import shutil
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -29,7 +31,7 @@ class Job:
         from ordbridge.app.work import carry_out
 
         words = (other, kind, None if file is None else str(file), options, str(folder))
-        self._process = _context().Process(target=carry_out, args=words, daemon=True)
+        self._process = _context().Process(target=carry_out, args=words)  # not a daemon: it has workers
         self._process.start()
         other.close()
         threading.Thread(target=self._listen, args=(own,), daemon=True).start()
@@ -66,10 +68,11 @@ class Job:
             if self.state["state"] == "running":
                 self.state = {"state": "cancelled"}
         if self._process.is_alive():
-            self._process.terminate()
-            self._process.join(1)
-            if self._process.is_alive():
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)  # with its workers; nothing of it is worth waiting for
+            except (AttributeError, OSError):  # it has no group of its own yet, or cannot have one
                 self._process.kill()
+            self._process.join(5)
 
 
 class TabStudy:

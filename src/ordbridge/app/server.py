@@ -34,7 +34,9 @@ OWN = (
     "default-src 'none'; style-src 'nonce-{n}'; script-src 'nonce-{n}'; connect-src 'self'; frame-src 'self'; "
     "img-src data:"
 )
-REPORT = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+REPORT = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+)
 TYPES = {".html": "text/html", ".csv": "text/csv", ".tex": "text/x-tex", ".md": "text/markdown", ".png": "image/png",
          ".svg": "image/svg+xml", ".pdf": "application/pdf", ".css": "text/css", ".js": "text/javascript"}  # fmt: skip
 

@@ -42,6 +42,8 @@ Tell = Callable[[Any], None]
 
 def carry_out(connection: Connection, kind: str, file: str | None, options: dict[str, Any], folder: str) -> None:
     """Do one thing and send progress, and in the end what was found, or a sentence that says why not."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # so that it can be ended together with its workers
     tempfile.tempdir = os.environ["TMPDIR"] = folder  # so that a job that is ended leaves nothing elsewhere
 
     def tell(progress: Progress | str) -> None:
