@@ -122,7 +122,8 @@ def test_sliders_answer_at_once_and_a_simulation_confirms(app: str, tab: Any, ch
     tab.fill("#items", "400")
     tab.wait_for_selector("#power:has-text('cost 240.00')")
     assert tab.locator("#curve polyline").count() == 1
-    tab.fill("#items", "40")
+    tab.fill("#items", "600")
+    tab.fill("#ratings", "12")
     tab.click("[data-job=confirm]")
     tab.wait_for_selector("[data-of=confirm] progress")
     tab.wait_for_selector("[data-of=confirm] [role=status]:has-text('left')", timeout=60000)
@@ -136,6 +137,12 @@ def test_sliders_answer_at_once_and_a_simulation_confirms(app: str, tab: Any, ch
     assert tab.inner_text("[data-of=confirm] .error") == "cancelled"
     tab.wait_for_selector("[data-job=confirm]:not([disabled])")
     other.context.close()
+    tab.fill("#items", "30")
+    tab.fill("#ratings", "2")
+    tab.click("[data-job=confirm]")
+    tab.wait_for_selector("[data-of=confirm] iframe", timeout=120000)
+    assert "from 400 simulated studies" in tab.inner_text("[data-of=confirm] .headline")
+    assert "design-sheet.csv" in tab.locator("[data-of=confirm] .files a").all_inner_texts()
 
 
 @pytest.mark.slow
