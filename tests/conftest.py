@@ -108,6 +108,16 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def _note_errors(problems: list[str]) -> Any:
+    """Return what notes errors on the console; a refused request, to which the page has a sentence, is none."""
+
+    def note(message: Any) -> None:
+        if message.type == "error" and "400 (Bad Request)" not in message.text:
+            problems.append(message.text)
+
+    return note
+
+
 @pytest.fixture
 def tab(chromium: Any) -> Iterator[Any]:
     """An empty tab; the test fails if a page reports an error on the console or asks for anything from elsewhere."""
@@ -115,7 +125,7 @@ def tab(chromium: Any) -> Iterator[Any]:
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("console", _note_errors(problems))
     page.on(
         "request",
         lambda request: (

@@ -81,6 +81,31 @@ def photograph(files: dict[str, Path], folder: Path) -> None:
         browser.close()
 
 
+def photograph_app(file: Path) -> None:
+    """Write a picture of the app with its demo file."""
+    import threading
+
+    from playwright.sync_api import sync_playwright
+
+    from ordbridge.app import Server
+
+    server = Server()
+    threading.Thread(target=server.serve, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        tab = browser.new_context(viewport={"width": 1100, "height": 1900}).new_page()
+        tab.goto(server.address)
+        tab.click("#demo")
+        tab.wait_for_selector("#compare:not([hidden])", timeout=120000)
+        tab.select_option("#engine", "fast")
+        tab.click("[data-job=compare]")
+        tab.wait_for_selector("[data-of=compare] iframe", timeout=240000)
+        tab.frame_locator("[data-of=compare] iframe").locator("h1").wait_for(timeout=60000)
+        tab.screenshot(path=file, full_page=True)
+        browser.close()
+    server.close()
+
+
 def main() -> None:
     """Make all pages, photograph them, and keep the pictures."""
     with TemporaryDirectory() as temporary:
@@ -93,6 +118,7 @@ def main() -> None:
             DOCS.mkdir(exist_ok=True)
             for name in SHOWN:
                 shutil.copy(where / f"{name}.png", DOCS / f"{name}.png")
+            photograph_app(DOCS / "app.png")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,9 @@ def for_markdown(text: str, in_table: bool = False) -> str:
     """
     line = one_line(text).replace("\\", "\\\\")
     line = re.sub(r"&(?=#|\w)", "&amp;", line).replace("<", "&lt;")
-    line = re.sub(r"([`*\[\]$]|~~|(?<!\w)_|_(?!\w))", lambda found: "".join(f"\\{c}" for c in found[0]), line)
+    if re.search(r"\]\s*[\[(:]", line):  # only then brackets are a link; intervals keep theirs
+        line = re.sub(r"([\[\]])", r"\\\1", line)
+    line = re.sub(r"([`*$]|~~|(?<!\w)_|_(?!\w))", lambda found: "".join(f"\\{c}" for c in found[0]), line)
     line = re.sub(r"^([#>+-])", r"\\\1", line)
     return line.replace("|", "\\|") if in_table else line
 

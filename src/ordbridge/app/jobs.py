@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import secrets
 import shutil
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -29,7 +31,7 @@ class Job:
         from ordbridge.app.work import carry_out
 
         words = (other, kind, None if file is None else str(file), options, str(folder))
-        self._process = _context().Process(target=carry_out, args=words, daemon=True)
+        self._process = _context().Process(target=carry_out, args=words)  # not a daemon: it has workers
         self._process.start()
         other.close()
         threading.Thread(target=self._listen, args=(own,), daemon=True).start()
@@ -66,13 +68,14 @@ class Job:
             if self.state["state"] == "running":
                 self.state = {"state": "cancelled"}
         if self._process.is_alive():
-            self._process.terminate()
-            self._process.join(1)
-            if self._process.is_alive():
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)  # with its workers; nothing of it is worth waiting for
+            except (AttributeError, OSError):  # it has no group of its own yet, or cannot have one
                 self._process.kill()
+            self._process.join(5)
 
 
-class Study:
+class TabStudy:
     """One tab's file and jobs."""
 
     def __init__(self, folder: Path) -> None:
@@ -87,7 +90,7 @@ class Jobs:
     def __init__(self) -> None:
         leftovers.sweep()
         self._folder = leftovers.temporary_folder()
-        self._studies: dict[str, Study] = {}
+        self._studies: dict[str, TabStudy] = {}
         self._lock = threading.Lock()
 
     def new(self) -> str:
@@ -96,10 +99,10 @@ class Jobs:
         folder = self._folder / name
         folder.mkdir(mode=0o700)
         with self._lock:
-            self._studies[name] = Study(folder)
+            self._studies[name] = TabStudy(folder)
         return name
 
-    def study(self, name: str) -> Study:
+    def study(self, name: str) -> TabStudy:
         """Return a study, or say that it is gone."""
         with self._lock:
             if name not in self._studies:

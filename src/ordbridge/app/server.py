@@ -34,7 +34,9 @@ OWN = (
     "default-src 'none'; style-src 'nonce-{n}'; script-src 'nonce-{n}'; connect-src 'self'; frame-src 'self'; "
     "img-src data:"
 )
-REPORT = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+REPORT = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+)
 TYPES = {".html": "text/html", ".csv": "text/csv", ".tex": "text/x-tex", ".md": "text/markdown", ".png": "image/png",
          ".svg": "image/svg+xml", ".pdf": "application/pdf", ".css": "text/css", ".js": "text/javascript"}  # fmt: skip
 
@@ -127,11 +129,14 @@ class Handler(BaseHTTPRequestHandler):
         token = self.headers.get("X-Token") or query.get("token") or ""
         try:
             if self.headers.get("Host") not in self.app.hosts:
+                self.close_connection = True
                 return self._send({"error": "this is not the address of the page"}, HTTPStatus.FORBIDDEN)
             if parts and not secrets.compare_digest(token.encode(), self.app.token.encode()):
+                self.close_connection = True
                 return self._send({"error": "this page is out of date; load it again"}, HTTPStatus.FORBIDDEN)
             how(parts, query)
         except InputError as refusal:
+            self.close_connection = True  # what came with the request may not have been read
             self._send({"error": str(refusal)}, HTTPStatus.BAD_REQUEST)
         except (ConnectionError, TimeoutError):
             self.close_connection = True  # the browser was closed
@@ -154,10 +159,12 @@ class Handler(BaseHTTPRequestHandler):
             case ["studies"]:
                 self._open(query.get("name", ""))
             case ["studies", study, "alive"]:
+                self._json()
                 jobs.study(study)
                 self._alive(study)
                 self._send({})
             case ["studies", study, "forget"]:
+                self._json()
                 self.app.seen.pop(study, None)
                 jobs.forget(study)
                 self._send({})
@@ -165,6 +172,7 @@ class Handler(BaseHTTPRequestHandler):
                 asked = self._json()
                 self._send({"job": jobs.start(study, str(asked.pop("kind", "")), asked)})
             case ["studies", study, "jobs", job, "cancel"]:
+                self._json()
                 jobs.job(study, job).cancel()
                 self._send({})
             case ["power"]:
@@ -177,10 +185,7 @@ class Handler(BaseHTTPRequestHandler):
         length = self._length()
         if length > self.app.megabytes * 2**20:
             self.close_connection = True
-            most = f"{self.app.megabytes:g} MB"
-            return self._send(
-                {"error": f"the file is larger than {most}; use the command line"}, HTTPStatus.BAD_REQUEST
-            )
+            raise InputError(f"the file is larger than {self.app.megabytes:g} MB; use the command line")
         study = self.app.jobs.new()
         folder = self.app.jobs.study(study).folder
         if name == "demo":

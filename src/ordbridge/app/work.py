@@ -18,7 +18,7 @@ import pyarrow as pa
 from ordbridge import report, tables
 from ordbridge.comparison import compare
 from ordbridge.data import RatingTable, check, read
-from ordbridge.design import counterbalanced
+from ordbridge.design import counterbalanced, crossed
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 from ordbridge.planning import plan
 from ordbridge.planning.closed_form import preview
@@ -42,6 +42,8 @@ Tell = Callable[[Any], None]
 
 def carry_out(connection: Connection, kind: str, file: str | None, options: dict[str, Any], folder: str) -> None:
     """Do one thing and send progress, and in the end what was found, or a sentence that says why not."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # so that it can be ended together with its workers
     tempfile.tempdir = os.environ["TMPDIR"] = folder  # so that a job that is ended leaves nothing elsewhere
 
     def tell(progress: Progress | str) -> None:
@@ -71,7 +73,7 @@ def write_demo(folder: Path) -> Path:
         participant_sd=(0.6, 0.2, 0.2),
         item_sd=(0.5, 0.2, 0.2),
     )
-    table = ratings(counterbalanced(systems=3, items=20, ratings_per_text=6, texts_per_participant=30), truth, seed=4)
+    table = ratings(crossed(items=20, raters=12, systems=3), truth, seed=4)
     names = {"A": "baseline", "B": "fine-tuned", "C": "with retrieval"}
     systems = pa.array([names[name] for name in table["system"].to_pylist()])
     return tables.write(table.set_column(table.column_names.index("system"), "system", systems), folder / "demo.csv")
@@ -124,7 +126,7 @@ def _raters(file: str | None, options: dict[str, Any], folder: Path, tell: Tell)
 def _confirm(file: str | None, options: dict[str, Any], folder: Path, tell: Tell) -> dict[str, Any]:
     """Simulate the study that the sliders describe."""
     truth, items, per_text = _truth(options), int(options["items"]), int(options["ratings"])
-    design = {"kind": "counterbalanced", "texts_per_participant": TEXTS_PER_PARTICIPANT}
+    design = {"kind": "counterbalanced", "texts_per_participant": min(TEXTS_PER_PARTICIPANT, items)}
     grid = Grid(truth=truth, design=design, items=[items], ratings_per_text=per_text, effect=list(truth.effects))
     found = run(grid, ["clmm"], sims=SIMULATIONS, engine="fast", progress=tell, store=folder / "fits")
     row = next(row for row in found.power().to_pylist() if row["measure"] == "power")
@@ -174,7 +176,10 @@ def _keep(folder: Path, result: Any, repeat: str, answered: bool = True) -> None
 
 def _design_sheet(folder: Path, items: int, per_text: int) -> None:
     rows = counterbalanced(
-        systems=2, items=items, ratings_per_text=per_text, texts_per_participant=TEXTS_PER_PARTICIPANT
+        systems=2,
+        items=items,
+        ratings_per_text=per_text,
+        texts_per_participant=min(TEXTS_PER_PARTICIPANT, items),
     )
     ordered = rows.sort_by([("participant", "ascending"), ("order", "ascending")])
     sheet = ordered.select(["participant", "order", "item", "system"]).replace_schema_metadata(None)

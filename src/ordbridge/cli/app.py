@@ -17,8 +17,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="open a page in the browser: drop a file, compare, check raters, plan",
         description="Open a page in the browser. It runs on this machine only, sends nothing anywhere, keeps nothing.",
     )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any that is free")
-    parser.add_argument("--megabytes", type=float, default=50, metavar="N", help="refuse larger files (default: 50)")
+    parser.add_argument("--port", type=int, metavar="N", help="default: any that is free")
+    parser.add_argument("--megabytes", type=float, metavar="N", help="refuse files that are larger than this")
     parser.add_argument("--no-browser", action="store_true", help="only say where the page is")
     parser.set_defaults(run=run)
 
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
 
     from ordbridge.app import Server
 
-    server = Server(args.port, args.megabytes)
+    given = {name: value for name in ("port", "megabytes") if (value := getattr(args, name)) is not None}
+    server = Server(**given)
     show.line(f"the page is at {server.address} (Ctrl-C ends it)")
     sys.stdout.flush()
     if not args.no_browser:

@@ -147,8 +147,7 @@ def _keep(found: Comparison, args: argparse.Namespace) -> list[Path]:
         return [found.report(args.html, outputs.command())] if args.html else []
     written = outputs.keep(found, args)
     if args.plot:
-        found.plot().savefig(args.plot)
-        written.append(Path(args.plot))
+        written.append(outputs.draw(found.plot(), args.plot))
     if args.out and Path(args.out).suffix:
         written.append(write(found.pairs, args.out))
     elif args.out:

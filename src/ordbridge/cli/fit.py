@@ -188,7 +188,6 @@ def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
 def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.Namespace) -> list[Path]:
     """Write tables and picture."""
     from ordbridge import figures
-    from ordbridge.checks import file_to_write
     from ordbridge.tables import write
 
     written = []
@@ -198,8 +197,7 @@ def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.N
         if contrasts is not None:
             written.append(write(contrasts, out.with_name(f"{out.stem}-contrasts{out.suffix}")))
     if args.plot:
-        figures.forest(fit, thresholds=False).savefig(file_to_write(args.plot))
-        written.append(Path(args.plot))
+        written.append(outputs.draw(figures.forest(fit, thresholds=False), args.plot))
     return written
 
 

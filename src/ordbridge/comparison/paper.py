@@ -182,8 +182,10 @@ def _rating(comparison: Comparison, criterion: str | None, row: dict[str, Any], 
         mark = stars(pairs.get(row["system"]))
     elif "a" in mark:
         number = look.bold(number)
-    interval = "" if row["conf_low"] is None else f" [{unit.value(row['conf_low'])}, {unit.value(row['conf_high'])}]"
-    return f"{number}{look.text(interval)}{look.raised(mark)}"
+    interval = ""
+    if row["conf_low"] is not None:
+        interval = " " + look.text(f"[{unit.value(row['conf_low'])}, {unit.value(row['conf_high'])}]")
+    return f"{number}{interval}{look.raised(mark)}"
 
 
 def _differences(comparison: Comparison, look: Look) -> tuple[list[str], list[list[str]]]:

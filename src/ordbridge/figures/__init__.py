@@ -1,10 +1,10 @@
 """Pictures. Every function returns a matplotlib Figure that belongs to no window; ``figure.savefig(path)`` keeps it."""
 
 from ordbridge.figures.coefficients import forest
-from ordbridge.figures.differences import differences
 from ordbridge.figures.judges import judge_against_people
 from ordbridge.figures.latent import implied_difference
 from ordbridge.figures.moving_thresholds import thresholds
+from ordbridge.figures.pairwise import differences
 from ordbridge.figures.plan import plan_contours, plan_money
 from ordbridge.figures.power import power_curves
 from ordbridge.figures.raters import categories_used, d_study, pairs_heatmap, ratings_by_item, severity_and_consistency
