@@ -278,7 +278,8 @@ def table(here: pd.DataFrame, null: pd.DataFrame | None) -> list[str]:
             p = own.loc[own["method"] == method, "p_value"]
             text = share(p <= LEVEL + ROUNDING, p.notna().sum()) if len(p) else ""
             if null is not None and len(p) and method != "clmm bootstrap":
-                p0 = null.loc[(null[keys] == key).all(axis=1) & (null["method"] == method), "p_value"].dropna()
+                here_too = (null[keys] == pd.Series(key, index=keys)).all(axis=1)
+                p0 = null.loc[here_too & (null["method"] == method), "p_value"].dropna()
                 text += " / " + (share(p < np.quantile(p0, LEVEL), p.notna().sum()) if len(p0) >= 500 else "–")
             shares.append(text + (f" ({len(p)})" if len(p) and method == "clmm bootstrap" else ""))
         n = own.loc[own["method"] == "clmm wald", "dataset"].nunique()
