@@ -234,7 +234,8 @@ def test_validate(kind: str, turn: int, names: list[str], nothing_ran: Path, mon
     worn = as_file(names, nothing_ran / "ratings.csv", turn, MANY)
     formula = worn.formula(with_others(formula, MANY))
     row = validate.compare(validate.Case(kind, nothing_ran / "ratings.csv", model, formula, options))
-    assert row["largest_difference"] <= (1e-7 if model == "lmer" else validate.TOLERANCE), row
+    # of a single run of lme4 with hundreds of columns; another column in place of one would differ in the first digit
+    assert row["largest_difference"] <= (1e-6 if model == "lmer" else validate.TOLERANCE), row
     assert row["numbers"] >= 12
 
 

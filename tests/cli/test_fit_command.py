@@ -128,7 +128,7 @@ def test_contrasts_are_in_every_output_with_corrected_p_values(
             assert row["contrast"] in text and p in text
     html = files["html"].read_text(encoding="utf-8")
     differ = sum(row["p_value"] < 0.05 for row in rows)
-    assert f"{differ} of 3 pairs differ at the 5 % level, after Holm&#x27;s correction" in html
+    assert f"{differ} of 3 pairs differ at the 5\u00a0% level, after Holm&#x27;s correction" in html
     assert files["png"].stat().st_size > 0 and f"written: {tmp_path / 'fit-contrasts.csv'}" in shown
 
 

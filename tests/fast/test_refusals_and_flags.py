@@ -21,7 +21,6 @@ REFUSED = [
     (ob.clmm, "rating ~ system + (1 | participant)", {"threshold": "symmetric2"}),
     (ob.clm, "rating ~ system", {"threshold": "symmetric2"}),
     (ob.lmer, "rating ~ system + (1 | participant)", {"ddf": "Kenward-Roger"}),
-    (ob.lmer, "rating ~ 0 + (1 | participant)", {}),
 ]
 
 

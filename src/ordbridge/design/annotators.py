@@ -52,7 +52,7 @@ def sheets(design: Any, target: str | PathLike[str], *, texts: Any = None) -> li
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = sheets(latin_square(items=4, raters=2, systems=2), folder)
     ...     print([path.name for path in written], written[0].read_text().splitlines()[0])
-    ['P1.csv', 'P2.csv', 'key.csv'] order,task,item,text,rating
+    ['P01.csv', 'P02.csv', 'key.csv'] order,task,item,text,rating
     """
     path = Path(target)
     tasks = list(_tasks(to_arrow(design), _texts(texts)))

@@ -247,7 +247,7 @@ def clmm_conditions(
             )
         )
         if not found.converged or found.unsettled - found.loglik > VANISHING_MODE:
-            vcov = np.full_like(vcov, np.nan)  # the estimates are no maximum, or not the one that the data speak for
+            vcov = np.full_like(vcov, np.nan)  # not a maximum, or not the one that the data speak for
     if not _increasing(found.parameters, ratings):
         said.append(_warning("not all thresholds are increasing: fit is invalid"))
     named = [_warning(_runs_away(words)) for words in separated]
