@@ -35,6 +35,7 @@ def probabilities(truth, table=None):
     ],
     ids=["ordinal", "vas", "logit", "interval"],
 )
+@pytest.mark.slow
 def test_means_and_spread_agree_with_simulation(truth):
     """Everything that the tables say, from 3,000 simulated studies, at 5 standard errors."""
     table = design.howcroft2021(50, 3)
@@ -66,6 +67,7 @@ def test_means_and_spread_agree_with_simulation(truth):
     ],
     ids=["crossed", "counterbalanced", "latin"],
 )
+@pytest.mark.slow
 def test_standard_error_of_a_difference_is_its_spread_over_repeated_studies(table, scale):
     truth = FOUR.shift(scale=scale, thresholds=None if scale == "interval" else FOUR.thresholds)
     simulator = Simulator(table, truth)

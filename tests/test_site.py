@@ -79,6 +79,7 @@ def test_every_page_is_there_and_fetches_nothing_from_elsewhere(site):
     assert not any(re.search(r"url\(['\"]?(https?:)?//", style) for style in styles)
 
 
+@pytest.mark.slow
 def test_the_reference_has_docstrings_and_the_help_of_every_command(site):
     power = (site / "reference" / "power.html").read_text(encoding="utf-8")
     assert "Find the smallest, or cheapest, design that reaches a power, and its type-I error." in power

@@ -219,6 +219,7 @@ def test_the_closed_form_takes_less_than_a_tenth_of_a_second() -> None:
     assert sorted(spent)[2] < 0.1  # processor time of a step that was never asked before
 
 
+@pytest.mark.slow
 def test_a_closed_tab_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     from ordbridge.app.jobs import Jobs
 

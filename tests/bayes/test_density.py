@@ -23,6 +23,7 @@ CROSSED = "rating ~ system * length + (system | participant) + (1 | item)"
 
 @pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 @pytest.mark.parametrize("link", LINKS)
+@pytest.mark.slow
 def test_likelihood_given_random_effects_as_in_the_compiled_core(link: str, ratings: pd.DataFrame) -> None:
     """Any parameters and random effects, weights and an offset; the core has formulas of its own, hence 1e-10."""
     random = np.random.default_rng(3)

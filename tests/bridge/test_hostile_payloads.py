@@ -92,6 +92,7 @@ def tell(table: pd.DataFrame, disguise: hostile.Disguise | None, model: str, for
 
 
 @pytest.mark.parametrize("kind", FITS)
+@pytest.mark.slow
 def test_fits(kind: str, sent: list[Any]) -> None:
     table = hostile.harmless()
     tell(table, None, *FITS[kind])
@@ -136,6 +137,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.slow
 def test_what_a_fit_asks_later(kind: str, sent: list[Any]) -> None:
     """A native fit needs no R; what it asks afterwards is recorded."""
     table = hostile.harmless()
@@ -177,6 +179,7 @@ def is_file(text: str) -> bool:
 SILENT = set(tables.MISSING_CODES)  # a CSV file reads these as missing
 
 
+@pytest.mark.slow
 def test_the_baseline_of_validate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Plain R in a process of its own sees no name either: not in its arguments, not in its files."""
     told: list[list[str]] = []

@@ -49,6 +49,7 @@ def test_ctrl_c_while_r_starts_arrives_when_it_has_started() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.slow
 def test_a_command_that_is_ended_says_so(name: str, code: int) -> None:
     done = python(f"""
         import os, signal, sys
@@ -68,6 +69,7 @@ def test_a_command_that_is_ended_says_so(name: str, code: int) -> None:
     assert (done.returncode, done.stderr) == (code, "ordbridge design: stopped\n")
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_there_is_a_command() -> None:
     done = python("""
         import os, signal, sys

@@ -24,6 +24,7 @@ def without_r(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 def test_r_is_missing() -> None:
     code = """
         import ordbridge as ob
@@ -49,6 +50,7 @@ def test_everything_else_works_without_r(tmp_path: Path) -> None:
     assert {file.stem for file in tmp_path.glob("*.html")} == reports
 
 
+@pytest.mark.slow
 def test_doctor_without_r() -> None:
     done = without_r("from ordbridge.cli import main; raise SystemExit(main(['doctor']))")
     assert done.returncode == 1, done.stderr
@@ -63,6 +65,7 @@ def test_a_package_of_r_is_missing() -> None:
         require("no.such.package")
 
 
+@pytest.mark.slow
 def test_the_mismatch_of_rpy2_and_r_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "rpy2").mkdir()
     (tmp_path / "rpy2" / "__init__.py").write_text("")

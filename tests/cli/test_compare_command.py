@@ -34,6 +34,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_one_command_answers_and_writes_everything(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

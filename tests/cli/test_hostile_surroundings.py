@@ -36,6 +36,7 @@ def test_escapes_in_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pyte
         ["fit", "ratings.csv", "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", "--html", "PAGE"],
     ],
 )
+@pytest.mark.slow
 def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
     main([*SIMULATE, "--items", "20", "--ratings", "3", "--out", str(tmp_path / "ratings.csv")])
     before = sorted(tmp_path.iterdir())

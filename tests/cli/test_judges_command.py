@@ -27,6 +27,7 @@ def ratings_file(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_everything_about_a_judge(ratings_file, tmp_path, capsys):
     page, text = tmp_path / "report.html", tmp_path / "methods.md"
     code = main(["judges", ratings_file, "--judge", "gpt", "--epsilon", "0.1", "--cost-human", "0.5", "--cost-judge",

@@ -19,6 +19,7 @@ def truth(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_plan_shows_designs_and_a_sentence_and_draws(tmp_path, truth, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["plan", "--truth", truth, *SMALL, "--plot", "plan.svg", "--out", "plan.parquet", "--jobs", "1"]) == 0
@@ -38,6 +39,7 @@ def test_plan_shows_designs_and_a_sentence_and_draws(tmp_path, truth, capsys, mo
     assert list((tmp_path / "runs" / "plans").glob("*/manifest.json"))
 
 
+@pytest.mark.slow
 def test_plan_with_the_preset(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     preset = ["--preset", "howcroft2021", "--variance", "low", "--effect", "0.62", "--texts-per-participant", "25"]
@@ -66,6 +68,7 @@ def test_plan_with_the_preset(tmp_path, capsys, monkeypatch):
     assert progress == ""
 
 
+@pytest.mark.slow
 def test_plan_from_a_pilot_warns_once_and_shows_the_uncertainty(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     truth = Truth(effects=(0.9,), thresholds=(-1, 0, 1))
@@ -78,6 +81,7 @@ def test_plan_from_a_pilot_warns_once_and_shows_the_uncertainty(tmp_path, capsys
     assert " ratings in all, " in printed  # and the price
 
 
+@pytest.mark.slow
 def test_plan_smallest_effect_with_three_systems(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Truth(effects=(0.2, 0.6), thresholds=(-1, 0, 1)).to_toml("three.toml")
@@ -105,6 +109,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, words, capsys, tmp_pat
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reliability_as_target(tmp_path, capsys):
     truth = Truth(effects=(0.5, 1.0), thresholds=(-1, 0, 1), item_sd=(1.0, 0.5, 0.5), participant_sd=(0.5, 0.0, 0.0))
     pilot = write(ratings(counterbalanced(12, 3, 3, 12), truth, seed=1), tmp_path / "pilot.csv")

@@ -85,6 +85,7 @@ def test_a_study_file_is_written_and_read(tmp_path, capsys):
     assert run.fits["term"].to_pylist() == ["systemB"] * 4
 
 
+@pytest.mark.slow
 def test_the_written_study_runs_as_it_is(tmp_path, capsys):
     """Its own grid and models; only fewer datasets, and natively, or it would take hours."""
     file = str(tmp_path / "study.toml")
@@ -95,6 +96,7 @@ def test_the_written_study_runs_as_it_is(tmp_path, capsys):
     assert "16 fits in" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_table_says_how_lmer_was_fitted(tmp_path, capsys):
     few = ["--effects", "0", "--models", "lmer", "--sims", "1", "--engine", "fast", "--quiet"]
     assert main([*SMALL, *few, "--store", str(tmp_path / "published")]) == 0
@@ -308,6 +310,7 @@ def _inside_r(pid: int) -> list[int]:
     return [int(c) for c in children if "libR.so" in Path(f"/proc/{c}/maps").read_text()]
 
 
+@pytest.mark.slow
 def test_calibrated_power_side_by_side_and_kept(tmp_path, capsys):
     """Size, nominal and size-adjusted power; another call adds nulls to what is there."""
     store, page, paper = tmp_path / "run", tmp_path / "power.html", tmp_path / "power.md"
@@ -326,6 +329,7 @@ def test_calibrated_power_side_by_side_and_kept(tmp_path, capsys):
     assert "which 40 datasets without an effect give for each design" in paper.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_goal_and_its_margin(tmp_path, capsys):
     arguments = [*SMALL, "--effects", "0", "--models", "lm", "--sims", "4", "--engine", "fast", "--store"]
     assert main([*arguments, str(tmp_path / "run"), "--goal", "non-inferiority", "--margin", "0.5", "--quiet"]) == 0

@@ -108,6 +108,7 @@ def test_fit_warns_on_stderr_and_computes_the_same(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_reliability_warns_too(study: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renamed = study.rename(columns={"participant": "judge", "item": "doc"})
     renamed.loc[renamed.judge == "P03", "rating"] = 2

@@ -59,6 +59,7 @@ def test_reliability_shows_coefficients_readings_and_what_to_report(command, rat
     assert "independently" in out
 
 
+@pytest.mark.slow
 def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_path):
     target = tmp_path / "report.html"
     code, out, _ = command("reliability", ratings_file, "--criterion", "criterion", "--html", target)
@@ -73,6 +74,7 @@ def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_p
         assert outside not in page
 
 
+@pytest.mark.slow
 def test_a_crowd_fits_on_one_screen(command, tmp_path):
     rng = np.random.default_rng(1)
     quality = rng.normal(size=300)

@@ -43,6 +43,7 @@ def consistent(found: ob.comparison.Comparison) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.slow
 def test_ten_studies_with_a_known_ranking(study, seed):
     """From 2 to 6 systems, a logit apart, in an order of their own: found in every study, and each pair different."""
     random = np.random.default_rng(seed)
@@ -58,6 +59,7 @@ def test_ten_studies_with_a_known_ranking(study, seed):
     consistent(found)
 
 
+@pytest.mark.slow
 def test_systems_that_do_not_differ_share_a_letter(study):
     shares = 0
     for seed in range(20):
@@ -105,6 +107,7 @@ def test_the_sentence_names_systems_direction_and_size(study):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
+@pytest.mark.slow
 def test_designs_of_every_kind(study, change, model, formula):
     data = change(study())
     found = compared(data)
@@ -146,6 +149,7 @@ def test_few_ratings_have_no_answer(study):
         found.latex()
 
 
+@pytest.mark.slow
 def test_with_few_raters_the_bootstrap_is_used_and_said(study):
     data = study(quality=(0.0, 0.4), raters=4, items=25, slope=0.5)
     found = compared(data, draws=99)
@@ -291,6 +295,7 @@ def test_copied_rows_count_once_and_repeated_ratings_as_often_as_they_were_given
     assert again.design["ratings"].to_pylist() == [2 * len(data)]
 
 
+@pytest.mark.slow
 def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     """With one variance for all differences, and all systems for everyone, the draws of all pairs are one bootstrap."""
     data = study(quality=(0.0, 0.2, 0.4, 1.0), raters=5, items=10, slope=0.3)

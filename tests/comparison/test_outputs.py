@@ -67,6 +67,7 @@ def test_json_has_the_keys_that_scripts_rely_on(found):
     assert printed["recognised"] == {name: name for name in ("participant", "item", "system", "rating")}
 
 
+@pytest.mark.slow
 def test_the_table_of_a_paper_has_letters_and_stars(found, study):
     ranking = {row["system"]: row for row in found.ranking.to_pylist()}
     markdown = found.markdown()
@@ -107,6 +108,7 @@ def test_the_page_has_warnings_answer_picture_and_methods_in_this_order(found):
     assert found.answer[0] in html.replace("&#x27;", "'")
 
 
+@pytest.mark.slow
 def test_reports_of_the_package_take_a_comparison(found, tmp_path):
     path = ob.report.write_report(found, tmp_path / "report.html", "again")
     assert path.read_text(encoding="utf-8") == found.page("again").html()

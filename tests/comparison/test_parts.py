@@ -93,6 +93,7 @@ def test_an_interval_excludes_zero_exactly_where_the_corrected_p_value_is_below_
 
 @pytest.mark.parametrize("method", ["dunnett", "tukey"])
 @pytest.mark.parametrize("df", [np.inf, 7.0])
+@pytest.mark.slow
 def test_the_same_with_joint_distributions(method, df):
     from scipy import stats
 

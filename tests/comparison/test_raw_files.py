@@ -34,6 +34,7 @@ def test_the_tutorial_has_a_command_for_every_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: shlex.split(command)[2])
+@pytest.mark.slow
 def test_one_command_from_a_raw_file_to_the_table(
     folder: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ planted_flaws = _script()
 
 
 @pytest.mark.parametrize("kind", planted_flaws.PLANTS)
+@pytest.mark.slow
 def test_a_planted_flaw_is_found(kind: str, tmp_path: Path) -> None:
     assert planted_flaws.found(kind, seed=31, folder=tmp_path)
 
@@ -159,6 +160,7 @@ def test_the_worst_comes_first(study: pd.DataFrame) -> None:
     assert ob.check(bad).table["severity"].to_pylist() == ["error", "warning", "note"]
 
 
+@pytest.mark.slow
 def test_real_ratings(shared: Path) -> None:
     """PPLM: texts rated several times, items mostly under one system; nothing that makes an analysis wrong."""
     checks = ob.check(shared / "data" / "pplm.csv")

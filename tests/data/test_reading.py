@@ -357,6 +357,7 @@ def test_models_read_such_files_too(tmp_path: Path) -> None:
     assert ob.lm("fluency ~ system", book, engine="fast").glance()["n_obs"].to_pylist() == [72]
 
 
+@pytest.mark.slow
 def test_reading_is_linear_enough(tmp_path: Path) -> None:
     """Nothing in reading is quadratic: 40,000 ratings of 2,000 items are read and checked."""
     draw = np.random.default_rng(1)

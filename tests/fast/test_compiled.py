@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 
 def test_importing_the_engine_does_not_import_scipy() -> None:
     code = "import sys, ordbridge.fast; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_same_bits_in_another_process_with_other_threads() -> None:
     """A fit runs in one thread and depends on nothing but its data."""
     code = """

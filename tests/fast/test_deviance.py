@@ -84,6 +84,7 @@ def test_deviance_is_the_dense_one_and_its_gradient_exact(
         *("many levels of both", "three", "three vectors"),
     ],
 )
+@pytest.mark.slow
 def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> None:
     """Hessian and Jacobian against differences, also where standard deviations are zero."""
     objective, _ = case.objective(reml)

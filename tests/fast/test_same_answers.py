@@ -34,6 +34,7 @@ def compare(
 
 @pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 @pytest.mark.parametrize("study", list(studies()), ids=lambda study: study.name)
+@pytest.mark.slow
 def test_simulated_studies(study) -> None:  # type: ignore[no-untyped-def]
     fit = getattr(ob, study.model)(study.formula, study.table, engine="fast", **study.options)
     p_value = np.array([fit.p_value(effect) for effect in study.effects])

@@ -46,6 +46,7 @@ def cauchy_study(seed: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 33, 49, 56, 66, 113, 164, 241, 246])
+@pytest.mark.slow
 def test_a_larger_cauchit_model_is_not_below_a_smaller_one(seed: int) -> None:
     """In all but the first two a larger model used to end up to 17 below, or none was found at all."""
     data = cauchy_study(seed)
@@ -73,6 +74,7 @@ def random_starts(fit: ob.Fit, n: int) -> list[np.ndarray]:
     return list(np.hstack([mean, sds]))
 
 
+@pytest.mark.slow
 def test_no_other_maximum_is_higher_where_a_cauchit_fit_claims_to_have_converged() -> None:
     """benchmarks/cauchit_maxima.py has more studies, models and starts; these are two standard deviations each."""
     claimed = 0
@@ -93,6 +95,7 @@ def test_no_other_maximum_is_higher_where_a_cauchit_fit_claims_to_have_converged
 
 
 @pytest.mark.parametrize("seed", [21, 60, 176])
+@pytest.mark.slow
 def test_modes_that_vanish_nearby_break_nothing(seed: int) -> None:
     """Differences of the gradient then are not numbers; their eigenvalues used to be asked for."""
     random = np.random.default_rng([99, seed])

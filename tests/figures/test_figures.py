@@ -21,6 +21,7 @@ def lines(panel, colour):
     return [line for line in panel.lines if line.get_color() == colour]
 
 
+@pytest.mark.slow
 def test_scale_views_shows_counts_gaussian_and_thresholds(ratings, tmp_path):
     figure = figures.scale_views(ratings)
     counted, interval, ordinal = figure.axes

@@ -23,6 +23,7 @@ def fuzzer() -> Iterator[Fuzzer]:
 
 
 @pytest.mark.parametrize("number", sorted({*FAILED_ONCE, *range(300, 336)}))
+@pytest.mark.slow
 def test_the_table_is_right_or_there_is_a_sentence(fuzzer: Fuzzer, number: int) -> None:
     fuzzer.check(number)
     precious = fuzzer.home / "precious"

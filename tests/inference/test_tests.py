@@ -169,6 +169,7 @@ def test_bootstrap_stops_when_p_is_high_for_certain(fit: ob.Fit) -> None:
     assert f"stopped after {found['draws']} of 59 draws" in notes(table)
 
 
+@pytest.mark.slow
 def test_bootstrap_does_not_depend_on_processes_or_interruptions(
     fit: ob.Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,6 +207,7 @@ def ordinal_draws(request: pytest.FixtureRequest, study: pd.DataFrame) -> tuple[
     return request.param, clmm(study, request.param).simulate(3000, seed=5)
 
 
+@pytest.mark.slow
 def test_simulated_ratings_are_ordered_categories(ordinal_draws: tuple[str, pa.Table]) -> None:
     _, draws = ordinal_draws
     assert draws.column_names == [f"sim_{k}" for k in range(1, 3001)]
@@ -216,6 +217,7 @@ def test_simulated_ratings_are_ordered_categories(ordinal_draws: tuple[str, pa.T
     assert draws.num_rows == 60
 
 
+@pytest.mark.slow
 def test_simulated_ratings_have_the_marginal_distribution(
     ordinal_draws: tuple[str, pa.Table], study: pd.DataFrame
 ) -> None:

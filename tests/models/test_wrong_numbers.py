@@ -190,6 +190,7 @@ FACTORS = st.integers(-9, 9).map(lambda power: 10.0**power)
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(UNITS), FACTORS, st.booleans())
+@pytest.mark.slow
 def test_units_of_the_response_do_not_matter_to_the_native_engine(
     seed: int, terms: str, factor: float, REML: bool
 ) -> None:
@@ -348,6 +349,7 @@ CUMULATIVE: dict = {
 
 @pytest.mark.parametrize("link", CUMULATIVE)
 @pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
+@pytest.mark.slow
 def test_marginal_predictions_are_as_accurate_as_stated(link: str, sd: float, study: pd.DataFrame) -> None:
     """Beside adaptive quadrature, for every link: 1e-8, up to a standard deviation of 3."""
     fit = ob.clmm("y ~ x + (1 | p)", study, link=link, engine="fast")
@@ -378,6 +380,7 @@ def test_an_intercept_that_is_taken_out_and_put_back_predicts(engine: str, study
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.slow
 def test_summary_and_report_name_the_reference_level(engine: str, study: pd.DataFrame) -> None:
     data = study.assign(system=np.array(["b", "A", "a"])[study["k"] - 1])
     for model, terms in MODELS.items():

@@ -79,6 +79,7 @@ def test_other_rules():
     assert judge.largest(mean(0.1, 0.01), [mean(0.2, 0.01), mean(0.1, 0.01)]).verdict == FAILS
 
 
+@pytest.mark.slow
 def test_what_the_linear_model_tests():
     rows = {(r["variance"], r["slope_coding"], r["thresholds"]): r for r in howcroft_evidence.linear_null().to_pylist()}
     for setting, expected in (("low", -0.06), ("representative", -0.08), ("high", -0.11)):
@@ -181,6 +182,7 @@ def test_half_the_items_is_a_claim_of_figure_2_and_the_extra_settings_are_of_fig
     assert tie[name.format("low")][0] == HOLDS and below[name.format("low")][0] == FAILS
 
 
+@pytest.mark.slow
 def test_questions_pair_both_models_and_name_what_lmer_tests(small):
     rows = rows_of(small / "questions.csv")
     assert len(rows) == 2 * 2 * 2 * 3 * 3  # sizes, thresholds, codings, settings, effects
@@ -193,6 +195,7 @@ def test_questions_pair_both_models_and_name_what_lmer_tests(small):
         assert float(row["negative_lmer"]) <= float(row["power_lmer"])
 
 
+@pytest.mark.slow
 def test_question_means_are_means_over_the_settings(small):
     cells, means = rows_of(small / "questions.csv"), rows_of(small / "question_means.csv")
     assert len(means) == len(cells) / 3

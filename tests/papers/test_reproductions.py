@@ -87,6 +87,7 @@ def test_belz_lays_out_both_designs(belz):
     assert [v for claim, v in verdicts(belz).items() if claim.startswith("every rater")] == ["holds", "holds"]
 
 
+@pytest.mark.slow
 def test_belz_shows_the_papers_numbers_beside_simulated_ones(belz):
     rows = {(row["measure"], row["experiment"]): row for row in belz.tables["measures_weather"].to_pylist()}
     stability = rows["stability", "VDS-7(A)"]
@@ -107,6 +108,7 @@ def test_belz_says_which_printed_numbers_lie_outside():
     assert table[0]["outside"] == "Clarity"  # .485 and .480 are printed, the simulated ones end below .485
 
 
+@pytest.mark.slow
 def test_belz_scales_are_cuts_of_one_line(belz):
     plan = belz2011.EXPERIMENTS["weather"].design()
     runs = belz2011._rated_twice(plan, belz2011.settings["weather"], np.random.SeedSequence(1))
@@ -265,6 +267,7 @@ def test_amidei_names_the_two_slips_and_counts_decimals():
 
 
 @pytest.mark.skipif(not (DATA / "flickr8k.csv").is_file(), reason="the real ratings are not here")
+@pytest.mark.slow
 def test_the_two_published_numbers_of_flickr():
     result = amidei2019.reproduce(flickr=DATA / "flickr8k.csv")
     ours = {
@@ -276,6 +279,7 @@ def test_the_two_published_numbers_of_flickr():
     }
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys):
     assert cli.main(["reproduce", "gladkoff2023", "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out

@@ -189,6 +189,7 @@ def test_the_type_i_error_of_the_recommended_design_is_measured():
     assert ob.planning.plan(truth, null=0, **options).recommended["size"] is None
 
 
+@pytest.mark.slow
 def test_a_test_that_rejects_too_often_is_said_in_the_answer():
     """An lm that ignores that six raters differ in their preference: far more than 5 % of null studies."""
     truth = Truth(effects=(0.5,), scale="interval", participant_sd=(0.5, 0.8))
@@ -229,6 +230,7 @@ def test_a_linear_model_is_told_that_its_null_is_another():
     assert "that is not its type-I error" in str(found)
 
 
+@pytest.mark.slow
 def test_a_negative_effect_stays_negative_in_the_table():
     truth = Truth(effects=(-0.5,), scale="interval")
     found = ob.planning.plan(truth, model="lm", vary={"items": 60, "ratings_per_text": 2}, most=50, null=0)
@@ -260,6 +262,7 @@ def test_plans_fit_lmer_as_users_do():
         assert abs(np.log(row["p_value"] / ml.p_value("systemB"))) > 0.01  # it makes a difference
 
 
+@pytest.mark.slow
 def test_a_calibrated_power_is_that_of_a_test_that_is_exact():
     """Six raters who differ in their preference: their six mean differences make a t test, whose power is known."""
     from scipy import stats
@@ -276,6 +279,7 @@ def test_a_calibrated_power_is_that_of_a_test_that_is_exact():
     assert row["conf_low"] < exact < row["conf_high"]
 
 
+@pytest.mark.slow
 def test_equivalence_is_planned_and_its_margin_kept():
     """Independent normal ratings: two one-sided t tests, with known power."""
     from scipy import stats

@@ -62,6 +62,7 @@ def test_there_is_none_for_what_it_does_not_know(other):
 
 
 @pytest.mark.parametrize("off", [-0.15, 0.0, 0.15])
+@pytest.mark.slow
 def test_the_search_simulates_what_the_closed_form_proposes(off):
     """True power is the closed form with an error of four hundredths; three designs are simulated at most."""
     from dataclasses import replace

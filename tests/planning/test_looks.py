@@ -18,6 +18,7 @@ def study(**options):
     return sequential(table, TRUTH, CLM, **{"looks": 3, "datasets": 200, "null": 999, **options})
 
 
+@pytest.mark.slow
 def test_with_independent_ratings_the_boundary_is_that_of_normal_theory():
     """A clm of ratings without raters or items: 999 studies give the constant to about .12 (two standard errors)."""
     for shape in ("obrien-fleming", "pocock"):
@@ -25,6 +26,7 @@ def test_with_independent_ratings_the_boundary_is_that_of_normal_theory():
         np.testing.assert_allclose(looks["critical"], looks["normal"], rtol=0.08)
 
 
+@pytest.mark.slow
 def test_the_level_is_kept_and_the_effect_is_found_early():
     found = study()
     assert sum(found.looks["stops_null"].to_pylist()) == pytest.approx(0.05, abs=0.002)  # by construction

@@ -35,6 +35,7 @@ def t_test_power(effect, n):
     return TTestIndPower().power(effect, nobs1=n, alpha=0.05)
 
 
+@pytest.mark.slow
 def test_the_recommended_design_is_the_smallest_that_reaches_the_target():
     vary = {"items": list(range(20, 161, 20)), "ratings_per_text": [1, 2]}
     found = ob.planning.plan(NORMAL, vary=vary, **OPTIONS)
@@ -54,6 +55,7 @@ def test_the_recommended_design_is_the_smallest_that_reaches_the_target():
     assert f"{best['items']} items" in str(found)
 
 
+@pytest.mark.slow
 def test_the_power_of_one_design_is_that_of_the_t_test():
     found = ob.planning.plan(NORMAL, vary={"items": 60, "ratings_per_text": 2}, most=400, **OPTIONS)
     assert found.question == "power"
@@ -70,6 +72,7 @@ def test_the_power_of_one_design_is_that_of_the_t_test():
     assert fixed["conf_low"] < t_test_power(0.3, 120) < fixed["conf_high"]
 
 
+@pytest.mark.slow
 def test_the_smallest_effect_of_a_design():
     from statsmodels.stats.power import TTestIndPower
 
@@ -80,6 +83,7 @@ def test_the_smallest_effect_of_a_design():
     assert "smallest effect" in str(found)
 
 
+@pytest.mark.slow
 def test_the_price_decides():
     vary = {"items": [20, 40, 80, 160], "ratings_per_text": [1, 2, 4]}
     few = ob.planning.plan(NORMAL, vary=vary, cost={"rating": 0.1, "participant": 1.5}, **OPTIONS)
@@ -184,6 +188,7 @@ def test_the_rehearsal_expects_the_middle_where_the_native_engine_cannot_fit():
     assert [c.n for c in row] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_no_design_reaches_the_target():
     found = ob.planning.plan(NORMAL, effect=0.02, vary={"items": [20, 40], "ratings_per_text": 1}, **OPTIONS)
     assert found.recommended is None

@@ -31,6 +31,7 @@ def study(effect=0.9, seed=3, items=24):
     return table.set_column(table.column_names.index("system"), "system", names)
 
 
+@pytest.mark.slow
 def test_the_file_has_the_whole_plan(plan, tmp_path):
     path = write_protocol(plan.protocol, tmp_path / "plan.json")
     assert read_protocol(path) == plan.protocol
@@ -51,6 +52,7 @@ def test_the_file_has_the_whole_plan(plan, tmp_path):
         read_protocol(tmp_path / "nowhere.json")
 
 
+@pytest.mark.slow
 def test_the_pre_registration_has_everything_that_was_planned(plan):
     text = preregistration(plan)
     for heading in ("Hypothesis", "Sample size and its reason", "Model", "Test", "Stopping rule", "Exclusions"):
@@ -72,6 +74,7 @@ def test_the_planned_test_is_the_one_that_was_simulated(plan):
     assert found.sentences[0].startswith("The planned difference between ours and base is found")
 
 
+@pytest.mark.slow
 def test_a_linear_pair_has_satterthwaites_test():
     linear = ob.planning.plan(TRUTH, model="lmer", formula=MIXED, **SIZE, **FEW).protocol
     data = study(seed=5)
@@ -112,6 +115,7 @@ def test_stop_or_go_on(plan):
     assert abs(on.z) == pytest.approx(abs(fit["estimate"] / fit["std_error"]), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_commands_from_plan_to_stop(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TRUTH.to_toml("truth.toml")
@@ -145,6 +149,7 @@ def test_the_commands_from_plan_to_stop(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("Stop: ")
 
 
+@pytest.mark.slow
 def test_several_criteria_need_more_and_the_correlation_is_said():
     options = {**SIZE, "model": "lm", "most": 200, "null": 0}
     truth = TRUTH.shift(effect=0.6)
@@ -155,6 +160,7 @@ def test_several_criteria_need_more_and_the_correlation_is_said():
         ob.planning.plan(truth, criteria=2, looks=2, **options)
 
 
+@pytest.mark.slow
 def test_power_against_money_is_drawn():
     vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
     cost = {"cost": {"rating": 0.1}, "currency": "£", "spend": 12.0}

@@ -17,6 +17,7 @@ QUICK = {"model": "lm", "texts_per_participant": 10, "datasets": 300, "most": 10
 ONE = {"vary": {"items": 20, "ratings_per_text": 2}, **QUICK}
 
 
+@pytest.mark.slow
 def test_points_and_superiority_are_the_same_effect():
     (units,) = effect_units(TRUTH).to_pylist()
     by_points = ob.planning.plan(TRUTH, effect_points=units["points"], **ONE)
@@ -27,6 +28,7 @@ def test_points_and_superiority_are_the_same_effect():
     assert by_points.units.to_pylist()[0]["superiority"] == pytest.approx(units["superiority"], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_systems_have_the_users_names_everywhere():
     names = ["B", "BC", "BCR", "BR"]
     found = ob.planning.plan(TRUTH, systems=4, names=names, effect=[0.2, 0.9, 0.4], test=("B", "BCR"), **ONE)
@@ -36,6 +38,7 @@ def test_systems_have_the_users_names_everywhere():
     assert strong.designs["power"][0].as_py() > 0.9 > 0.3 > weak.designs["power"][0].as_py()  # the pair that was named
 
 
+@pytest.mark.slow
 def test_every_system_against_one_of_them():
     found = ob.planning.plan(TRUTH, names=["x", "y", "z"], effect=[0.8, 1.6], test=("reference", "y"), **ONE)
     assert "every system against y, Holm" in str(found)
@@ -61,6 +64,7 @@ def test_contradictions_get_one_sentence(options, sentence):
     assert sentence in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_most_that_money_buys():
     vary = {"items": [10, 20, 40, 80], "ratings_per_text": [2, 4]}
     cost = {"rating": 0.1, "participant": 1.0, "fee": 0.25}

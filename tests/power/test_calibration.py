@@ -20,6 +20,7 @@ def two_sided(z: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("m", "alpha"), [(99, 0.05), (19, 0.05), (250, 0.05), (99, 0.01)])
+@pytest.mark.slow
 def test_a_critical_value_has_the_size_that_it_should_have(m, alpha):
     """Of a p-value that is far too small: a new study without an effect falls below in ⌊alpha (m + 1)⌋ of m + 1."""
     random = np.random.default_rng(RANDOM)
@@ -59,6 +60,7 @@ def test_the_interval_covers_the_power_at_the_true_critical_value(n, m, shift):
         assert np.mean(fixed) < 0.85
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_difference_covers_it():
     """Two statistics of the same studies, one of them with a standard error that is too small and more noise."""
     random = np.random.default_rng(RANDOM)
@@ -120,6 +122,7 @@ def test_nulls_are_added_to_a_run_that_is_there_and_stay(run_stub, tmp_path):
     assert ob.power.load(store).power().equals(again.power())
 
 
+@pytest.mark.slow
 def test_nulls_do_not_depend_on_processes_or_on_when_they_were_asked_for(run_stub, tmp_path):
     grid = Grid(**GRID, effect=[0.62])
     run_stub(grid, sims=6, store=tmp_path / "later")
@@ -128,6 +131,7 @@ def test_nulls_do_not_depend_on_processes_or_on_when_they_were_asked_for(run_stu
     assert at_once.power().equals(later.power())
 
 
+@pytest.mark.slow
 def test_models_are_compared_at_their_own_critical_values(run_stub):
     run = run_stub(Grid(**GRID, effect=[0, 0.62]), sims=40, calibrate=True)
     (row,) = run.compare("lm", "clm", calibrated=True).to_pylist()  # the null itself is left out

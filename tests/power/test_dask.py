@@ -92,6 +92,7 @@ def test_a_poisoned_fit_does_not_stop_dask(grid, run_stub, tmp_path, monkeypatch
     assert len(fits) == 12
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there(grid, run_stub, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_backend, "CONNECT_SECONDS", 1)
     sentence = r"no Dask scheduler at tcp://127.0.0.1:1 \(.*\); 0 of 80 fits are stored in .*run$"
@@ -157,6 +158,7 @@ def test_a_cluster_that_dies_is_one_sentence_and_the_same_call_goes_on(
     assert same(run_stub(grid, sims=20, store=tmp_path / "run"), run_stub(grid, sims=20))
 
 
+@pytest.mark.slow
 def test_the_command_says_how_to_go_on_without_the_cluster(tmp_path, monkeypatch, capsys):
     from ordbridge.cli import main
 

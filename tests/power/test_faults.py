@@ -47,6 +47,7 @@ def test_what_is_of_the_machine():
         assert not is_of_the_machine(error)
 
 
+@pytest.mark.slow
 def test_a_fit_without_memory_leaves_no_row_and_is_done_on_resuming(few, run_stub, tmp_path):
     with pytest.warns(UserWarning, match=r"^1 of 20 fits could not be done because of the machine \(MemoryError\)"):
         short = run_stub(few, stub.without_memory, store=tmp_path / "run")
@@ -57,6 +58,7 @@ def test_a_fit_without_memory_leaves_no_row_and_is_done_on_resuming(few, run_stu
     assert same(whole, run_stub(few)) and not whole.missing
 
 
+@pytest.mark.slow
 def test_memory_that_is_short_for_a_moment_is_not_noticed(few, run_stub, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -87,6 +89,7 @@ def test_a_crash_is_tried_again_on_resuming(few, run_stub, tmp_path):
 @pytest.mark.parametrize(
     "message", ["cannot allocate vector of size 1.2 Gb", "the worker process died (SIGKILL), twice"]
 )
+@pytest.mark.slow
 def test_what_earlier_versions_stored_of_the_machine_is_run_again(few, run_stub, tmp_path, message):
     run = run_stub(few, sims=3, store=tmp_path / "run")
     folder = store.Store(tmp_path / "run", {**run.manifest, "sims": 4})
@@ -107,6 +110,7 @@ def test_a_stopped_worker_does_not_hold_up_a_run_with_a_time_limit(few, run_stub
     assert same(disturbed, run_stub(few))
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_named_and_can_go_on(few, run_stub, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "SILENCE", 0.3)
     said = []

@@ -94,6 +94,7 @@ def test_refusals(arguments, sentence):
         Grid(**arguments)
 
 
+@pytest.mark.slow
 def test_models_of_unequal_spread():
     """Scale effects are fitted natively; what an engine or a test does not know is refused before the first fit."""
     grid = Grid(truth=TRUTH.shift(residual_spread=2.0), design={"kind": "crossed"}, items=20, ratings_per_text=6)

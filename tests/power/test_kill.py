@@ -56,6 +56,7 @@ def test_killed_twenty_times_and_resumed(grid, run_stub, tmp_path):
     assert not list((tmp_path / "run").rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_a_run_in_another_process_holds_the_store(grid, run_stub, tmp_path):
     with _start(tmp_path / "run") as program:
         try:

@@ -23,6 +23,7 @@ def run(grid, models, **options):
 
 
 @pytest.mark.parametrize(("model", "on"), [("lm", "rating"), ("clm", "rating"), ("clm", "latent")])
+@pytest.mark.slow
 def test_p_values_are_those_of_the_fit(model, on):
     study = grid(effect=0.1)
     formula = "rating ~ system"
@@ -44,6 +45,7 @@ def test_p_values_are_those_of_the_fit(model, on):
 
 
 @pytest.mark.parametrize(("on", "model"), [("rating", "lm"), ("rating", "clm"), ("latent", "clm")])
+@pytest.mark.slow
 def test_size_at_the_margin_and_power_without_a_difference(on, model):
     """Where systems differ by just the margin, 5 % are called equivalent; 300 datasets, 3.5 Monte Carlo errors."""
     found = run(grid(effect=0.0), {model: "rating ~ system"}, sims=60, goal="equivalence", on=on, calibrate=300)
@@ -54,6 +56,7 @@ def test_size_at_the_margin_and_power_without_a_difference(on, model):
     assert len(found.manifest["null_cells"]) == 2
 
 
+@pytest.mark.slow
 def test_non_inferiority_must_not_be_shown_of_a_system_that_is_worse_by_the_margin():
     found = run(grid(effect=[-0.4, 0.3]), ["lm"], sims=100, goal="non-inferiority", calibrate=20)
     worse, better = found.power()["power"].to_pylist()
@@ -86,6 +89,7 @@ def test_goals_that_cannot_be(options, words):
         ob.power.run(grid(effect=0.1), ["lm"], 1, engine="fast", **options)
 
 
+@pytest.mark.slow
 def test_a_goal_makes_another_run(tmp_path):
     run(grid(effect=0.1), ["lm"], sims=2, goal="equivalence", store=tmp_path / "run")
     with pytest.raises(InputError, match="holds another run: goal of lm is 'equivalence' there"):

@@ -114,6 +114,7 @@ def test_progress(grid, run_stub, tmp_path):
     assert [(p.done, p.failures) for p in told] == [(160, 0)]
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_store_does_nothing_new(grid, run_stub, tmp_path):
     run_stub(grid, store=tmp_path / "run")
     parts = sorted((tmp_path / "run" / "fits").iterdir())

@@ -46,6 +46,7 @@ def test_manifest_says_what_was_asked_and_with_what(grid, run_stub, folder):
         ({"models": {"lm": {}, "clm": {"link": "logit"}}}, "link of clm is 'probit' there and 'logit' here"),
     ],
 )
+@pytest.mark.slow
 def test_another_run_is_refused(grid, run_stub, folder, options, sentence):
     run_stub(grid, sims=2, store=folder)
     with pytest.raises(InputError, match=sentence):
@@ -132,6 +133,7 @@ def test_what_a_killed_writer_left_behind_is_cleared(grid, run_stub, folder):
     assert not list(folder.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_with_a_sentence(grid, run_stub, folder, monkeypatch):
     write, calls = pq.ParquetWriter.write_table, []
 
@@ -178,6 +180,7 @@ def test_a_folder_with_other_things_is_refused(grid, run_stub, folder, tmp_path)
         load(tmp_path)
 
 
+@pytest.mark.slow
 def test_parts_are_read_while_the_run_goes_on(grid, run_stub, folder):
     seen = []
 
@@ -190,6 +193,7 @@ def test_parts_are_read_while_the_run_goes_on(grid, run_stub, folder):
     assert seen == sorted(seen)
 
 
+@pytest.mark.slow
 def test_what_is_done_is_stored_while_long_fits_go_on(run_stub, folder, monkeypatch):
     monkeypatch.setattr(store, "EVERY_SECONDS", 0.4)
     few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0.62)

@@ -139,6 +139,7 @@ def test_what_has_no_interval_says_why(call, sentence):
         call()
 
 
+@pytest.mark.slow
 def test_raters_with_assurance_reach_the_margin_as_often_as_said():
     """Two scores plan, so many new ones are taken: the plug-in number reaches the margin in about half of the cases."""
     rng = np.random.default_rng(8)
@@ -174,6 +175,7 @@ def test_verdict_rates_are_those_of_t_interval():
 
 
 @pytest.mark.parametrize(("coefficient", "level"), [("alpha", "ordinal"), ("alpha", "interval"), ("kappa", "nominal")])
+@pytest.mark.slow
 def test_so_many_items_give_the_margin_wanted(coefficient, level):
     from ordbridge.reliability import sample_size
 

@@ -36,6 +36,7 @@ def test_the_interval_of_a_mean_is_students_on_the_z_scale():
 
 
 @pytest.mark.parametrize(("raters", "known"), [("fixed", 0.36), ("random", 0.36)])
+@pytest.mark.slow
 def test_the_interval_covers_for_raters_who_are_alike(raters, known):
     """κ of the simulated population is known: 0.68 observed, 0.5 by chance, so 0.36."""
     rng = np.random.default_rng(6)
@@ -50,6 +51,7 @@ def test_the_interval_covers_for_raters_who_are_alike(raters, known):
     assert np.mean(covered) >= 0.90
 
 
+@pytest.mark.slow
 def test_an_interval_about_these_raters_does_not_cover_the_population_of_raters():
     rng = np.random.default_rng(3)
     truth = rel.krippendorff_alpha(raters_of_a_kind(2000, 200, rng), conf_level=None).estimate

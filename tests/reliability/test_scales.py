@@ -197,6 +197,7 @@ def test_spearman_of_few_systems_has_an_exact_p_value():
     assert rho["p_value"] == pytest.approx(2 / 24)
 
 
+@pytest.mark.slow
 def test_undefined_w_and_lacking_systems_are_said_and_the_rest_goes_on():
     square = crossed(n_items=10, n_raters=6)
     numbers = square[["system", "item", "participant"]].apply(lambda column: column.str[1:].astype(int))
@@ -238,6 +239,7 @@ def test_adjusted_f_is_that_of_an_additive_model():
     assert [row["F_adjusted"] for row in rows[3:]] == pytest.approx(expected["F"].to_list()[:3], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_more_than_two_experiments_criteria_stability_and_validity_at_once():
     seven, slider = two_scales()
     rng = np.random.default_rng(3)

@@ -87,6 +87,7 @@ def copied(tab: Any, kind: str) -> str:
     return str(tab.evaluate("window.taken"))
 
 
+@pytest.mark.slow
 def test_tables_sort_and_copy(tab: Any, tmp_path: Path) -> None:
     values = [10.0, None, 9.0, 0.12341, -2.0, 0.12339, 0.00001]
     names = ["a_b & c%", "=1+1", "[c] *", "d|e", 'e"f', "$f$", "g, h"]
@@ -117,6 +118,7 @@ def test_tables_sort_and_copy(tab: Any, tmp_path: Path) -> None:
         assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_without_scripts_nothing_is_missing(chromium: Any, tmp_path: Path) -> None:
     file = Page("t").table(pa.table({"name": ["a"], "n": [1]})).write(tmp_path / "t.html")
     context = chromium.new_context(java_script_enabled=False)

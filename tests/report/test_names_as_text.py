@@ -66,6 +66,7 @@ EVERY = pytest.mark.parametrize("kind", ["comparison", "fit", "reliability"])
 
 
 @EVERY
+@pytest.mark.slow
 def test_a_page_shows_them_as_text(results: dict[str, Any], kind: str, tab: Any, tmp_path: Path) -> None:
     file = page(results[kind], repeat=f"ordbridge '{MARKUP}'").write(tmp_path / "page.html")
     tab.goto(file.as_uri())

@@ -83,6 +83,7 @@ def test_a_report_has_answer_picture_table_checks_methods_and_command(results, k
     assert not re.search(r"\w+_\w+=|ratings_per_text|conf_low|[a-z]+=\d", above)  # no options, no names of code
 
 
+@pytest.mark.slow
 def test_the_methods_paragraph_says_what_was_done(results):
     fit = methods(results["fit"])
     assert FORMULA in fit
@@ -103,6 +104,7 @@ def test_the_methods_paragraph_says_what_was_done(results):
     assert "Of 31 claims of the paper: 28 hold, 3 come out corrected." in methods(results["reproduction"])
 
 
+@pytest.mark.slow
 def test_the_references_are_those_that_were_used(results):
     cited = "\n".join(references(results["reliability"]))
     for author in ("Amidei", "Fleiss, J. L. (1971)", "Conger", "Gwet", "Krippendorff", "Goodman", "Cohen, J. (1960)"):
@@ -205,6 +207,7 @@ def test_the_commands_write_reports(data, tmp_path, monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 def test_the_file_is_written_whole(results, tmp_path):
     assert write_report(results["fit"], tmp_path / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
 
