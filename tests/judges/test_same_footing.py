@@ -75,7 +75,7 @@ def test_a_judge_who_favours_a_system_is_found_and_a_fair_one_is_not():
     favours = dict(zip(unfair.systems["system"].to_pylist(), unfair.systems["favours"].to_pylist(), strict=True))
     assert favours["B"] == pytest.approx(0.3, abs=0.15)
     assert favours["A"] == pytest.approx(-favours["B"], abs=1e-9)
-    assert "favours B" in unfair.sentence or "marks down A" in unfair.sentence
+    assert "favours B" in unfair.sentence, unfair.sentence
     fair = [ob.judges.agreement(rated(items=30, seed=seed), covariates=()).favours_p for seed in range(20)]
     assert np.mean(np.array(fair) < 0.05) <= 0.15
 

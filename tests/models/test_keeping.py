@@ -57,7 +57,7 @@ def test_a_fit_of_r_comes_back_and_goes_on_in_r(ratings: pd.DataFrame, tmp_path:
 def test_update_says_what_it_needs(fits: dict[str, ob.Fit], ratings: pd.DataFrame) -> None:
     fit = fits["clmm"]
     smaller = fit.update(". ~ . - length")
-    assert str(smaller.problem.formula) == "rating ~ system + (1 | participant)" or "length" not in smaller.coef
+    assert "length" not in smaller.coef and "systemB" in smaller.coef
     assert smaller.problem.weights == "w"
     assert set(fit.update(". ~ system + (1 | participant)").coef) == set(smaller.coef)
     with pytest.raises(InputError, match=r"'item'.*give data="):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from ordbridge.models.inference.adjust import holm
 from ordbridge.planning.candidates import usual_items
 from ordbridge.planning.closed_form import preview, sources_of
 from ordbridge.planning.criteria import every_criterion, of_criteria
 from ordbridge.planning.evidence import Candidate, recommend, verdict
 from ordbridge.planning.families import any_power, every_power
 from ordbridge.planning.foresight import NEAR, foresight_of, predictions, ruled_out
-from ordbridge.planning.hypotheses import holm
 from ordbridge.planning.search import FIRST, search
 from ordbridge.planning.undecided import open_below
 from ordbridge.power.models import FORMULAS, Model

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ordbridge.checks import number, share, whole
 from ordbridge.errors import InputError
+from ordbridge.formats import p_text
 from ordbridge.judges.judged import Columns, Judged, read_judged
 from ordbridge.judges.left_out import LeftOut, Score, indicators, leave_each_out
 
@@ -110,7 +111,7 @@ class AltTest:
             f"{said} With people as a sample and {found.n_clusters} clusters of texts, it {may}: it does at least as "
             f"well as a person in {self.advantage_probability:.0%} of the comparisons, and a person as well as it in "
             f"{person:.0%}; the difference, {found.difference:+.2f} [{found.conf_low:+.2f}, {found.conf_high:+.2f}], "
-            f"{below} (p = {found.p_value:.3f})."
+            f"{below} ({p_text(found.p_value)})."
         )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ordbridge.checks import choice, share
 from ordbridge.errors import FitError, InputError
+from ordbridge.formats import p_text
 from ordbridge.judges.clusters import jackknife, regression, student
 from ordbridge.judges.judged import Columns, Judged, read_judged
 from ordbridge.judges.left_out import LeftOut, leave_each_out
@@ -82,22 +83,19 @@ class JudgeAgreement:
         if self.favours_p is None:
             return said
         if self.favours_p >= 0.05:
-            return f"{said} It is not shown to favour a system (p = {self.favours_p:.3f})."
-        most = max(self.systems.to_pylist(), key=lambda row: abs(row["favours"]))
+            return f"{said} It is not shown to favour a system ({p_text(self.favours_p)})."
+        # of two systems, which are apart by the same amount, the one that is favoured is named
+        most = max(self.systems.to_pylist(), key=lambda row: (round(abs(row["favours"]), 9), row["favours"]))
         verb = "favours" if most["favours"] > 0 else "marks down"
         unit = "of equal ratings" if self.level == "nominal" else "points"
         much = f"{abs(most['favours']):.2f} {unit}"
-        return f"{said} It {verb} {most['system']} by {much} against the others (p = {_p(self.favours_p)})."
+        return f"{said} It {verb} {most['system']} by {much} against the others ({p_text(self.favours_p)})."
 
 
 def _how(row: dict[str, Any]) -> str:
     if row["difference_low"] > 0:
         return "more than"
     return "less than" if row["difference_high"] < 0 else "about as much as"
-
-
-def _p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def agreement(
@@ -141,8 +139,8 @@ def agreement(
     >>> table = {"item": np.tile(np.repeat(np.arange(40), 2), 4), "system": ["A", "B"] * 160,
     ...          "participant": np.repeat(["a", "b", "c", "gpt"], 80), "rating": np.concatenate(seen)}
     >>> found = agreement(table, "gpt")
-    >>> found.sentence.partition(". It ")[2][:12], round(found.systems["favours"][1].as_py(), 1)
-    ('marks down A', 0.5)
+    >>> found.sentence.partition(". It ")[2][:9], round(found.systems["favours"][1].as_py(), 1)
+    ('favours B', 0.5)
     """
     share("conf_level", conf_level)
     choice("raters", raters, (None, "random", "fixed"))

@@ -18,8 +18,8 @@ import pyarrow as pa
 from ordbridge import design
 from ordbridge.checks import whole
 from ordbridge.figures.style import BLUE, ORANGE, empty_figure
+from ordbridge.models.inference.adjust import holm
 from ordbridge.papers.reproduction import HOLDS, Claim, Part, Reproduction, claims_table
-from ordbridge.planning.hypotheses import holm
 from ordbridge.reliability import scales
 from ordbridge.simulate import Simulator, Truth
 from ordbridge.simulate.presets import Settings

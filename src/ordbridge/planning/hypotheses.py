@@ -20,6 +20,7 @@ from ordbridge.checks import number_of_workers
 from ordbridge.errors import InputError
 from ordbridge.formula import Number, Summand, names, parse
 from ordbridge.models.engines import engine_module
+from ordbridge.models.inference.adjust import holm
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.planning.criteria import of_criteria
@@ -34,7 +35,7 @@ from ordbridge.power.result import load, r_versions
 from ordbridge.power.worker import Batch, BatchResult, FitTask, failed_row, failure_of, key_of
 from ordbridge.simulate import Simulator
 
-__all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "holm", "hypothesis", "in_words"]
+__all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "hypothesis", "in_words"]
 
 ANY, PAIRS, REFERENCE = "any difference", "all pairs", "all against "
 WITHIN = " within "  # between a pair and the family of pairs that it is corrected with
@@ -275,7 +276,7 @@ def _p_values(
         return
     family = term.partition(WITHIN)[2] or term
     tested = _family(family, labels)
-    adjusted = dict(zip(tested, holm([single[name] for name in tested]), strict=True))
+    adjusted = dict(zip(tested, holm(np.array([single[name] for name in tested])).tolist(), strict=True))
     differ = [p for name, p in adjusted.items() if _difference(cell, name) != 0]
     yield family, (max(differ) if differ else min(adjusted.values()), full)
     for name, p in adjusted.items():
@@ -370,26 +371,6 @@ def _pair_p_values(
         df = full.df[full.terms.index(f"system{labels[j]}")]
         found[name] = float(2 * (norm.sf(abs(statistic)) if np.isnan(df) else t.sf(abs(statistic), df)))
     return found
-
-
-def holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
-    """Adjust p-values for their number (Holm 1979).
-
-    References
-    ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of Statistics* 6,
-    65–70.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    steps = np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.maximum.accumulate(steps).clip(max=1.0)
-    return [float(p) for p in adjusted]
 
 
 def _difference(cell: Cell, pair: str) -> float:

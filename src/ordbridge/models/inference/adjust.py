@@ -45,6 +45,11 @@ def adjusted(statistic: np.ndarray, df: np.ndarray, method: str, levels: int) ->
 def holm(p: np.ndarray) -> np.ndarray:
     """Return p-values corrected by Holm's method.
 
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of Statistics* 6,
+    65–70.
+
     Examples
     --------
     >>> holm(np.array([0.03, 0.01, 0.5])).tolist()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordbridge.errors import InputError
-from ordbridge.planning.hypotheses import holm
+from ordbridge.models.inference.adjust import holm
 from ordbridge.reliability.interpretation import stars
 from ordbridge.reliability.scales.columns import OnScale
 
@@ -129,7 +129,7 @@ def _t_tests(groups: list[np.ndarray], pairs: list[tuple[int, int]], correction:
     for i, j in pairs:
         error = np.sqrt(variance * (1 / len(groups[i]) + 1 / len(groups[j])))
         raw.append(2 * t.sf(abs(groups[i].mean() - groups[j].mean()) / error, df))
-    return holm(raw) if correction == "holm" else [min(1.0, float(p) * len(raw)) for p in raw]
+    return holm(np.array(raw)).tolist() if correction == "holm" else [min(1.0, float(p) * len(raw)) for p in raw]
 
 
 def sensitivity_row(
