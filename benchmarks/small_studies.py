@@ -18,7 +18,8 @@ items have under each system. A third kind, ``uncorrelated``, is treatment slope
 system then spreads more than the first and the null hypothesis is true for latent means only.
 
 The bootstrap has 99 draws, which is enough for a test at 5 %; its six cells are those of ``BOOTSTRAP``, 500 datasets
-each. STORE is a CSV file of p-values to which rows are added; what it has is not computed again. The run goes through
+each. STORE is a CSV file of p-values to which rows are added; what it has is not computed again. A new one begins with
+``small_studies.parquet``, the p-values of earlier runs. The run goes through
 ``STAGES`` in their order, and within one in rounds over all of its cells, so that a run that is stopped has about
 equally many datasets in each.
 """
@@ -112,6 +113,7 @@ STAGES = (
     Stage(cells((3, 5), ("uncorrelated",)), 1000),
 )
 COLUMNS = (*Cell._fields, "dataset", "method", "p_value")
+BEFORE = Path(__file__).with_name("small_studies.parquet")
 
 
 def truth_of(cell: Cell) -> Truth:
@@ -220,9 +222,12 @@ def by_likelihood(larger: Estimates | None, smaller: Estimates | None, df: int) 
 
 
 def stored(path: Path) -> pd.DataFrame:
-    """Read the p-values; a line that was being written when a run stopped is taken off."""
+    """Read the p-values; a line that was being written when a run stopped is taken off.
+
+    A new store begins with the p-values of the runs before, which are kept beside this script.
+    """
     if not path.exists():
-        path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+        pd.read_parquet(BEFORE)[list(COLUMNS)].to_csv(path, index=False)
     *lines, unfinished = path.read_text(encoding="utf-8").split("\n")
     if unfinished:
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
