@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
 
 collect_ignore_glob = ["*conftest.py"]  # files of one name in several folders have no doctests
+# the same cases in every run of the check of a change; at home new ones each time, which may find something
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("repeatable")
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ordbridge as ob
@@ -75,6 +75,7 @@ BAR = st.builds("({} {} {})".format, INSIDE, st.sampled_from(["|", "||"]), st.sa
 
 @settings(max_examples=25, deadline=None)
 @given(terms=BAR, fixed=INSIDE)
+@example(terms="(I(x^2) + w | school)", fixed="w")  # lme4 stops short here
 def test_random_formulas_have_the_same_terms_and_predictions(terms: str, fixed: str, nested: pd.DataFrame) -> None:
     formula = f"z ~ {fixed} + 1 + {terms}"
     try:
@@ -86,8 +87,10 @@ def test_random_formulas_have_the_same_terms_and_predictions(terms: str, fixed: 
     assert [(t.group, t.terms, t.levels) for t in r.estimates.random] == [
         (t.group, t.terms, t.levels) for t in native.estimates.random
     ]
+    assert native.loglik > r.loglik - 1e-3
+    if native.loglik > r.loglik + 0.01:
+        return  # lme4 has stopped short, as the second opinion on its fit says: other numbers, other predictions
     new = nested.head(7)
     for kind in ("population", "conditional"):
         ours, theirs = (fit.predict(new, kind=kind)["mean"].to_numpy() for fit in (native, r))
-        # where lme4 stops early the fits differ; predictions from the same numbers must not
         np.testing.assert_allclose(ours, theirs, atol=0.05)
