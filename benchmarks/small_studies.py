@@ -161,14 +161,12 @@ class Study:
     def p_values(self, dataset: int) -> Iterator[tuple[str, float]]:
         """Yield the p-value of every method but the bootstrap, as ``Fit.test`` has it; NaN where there is none."""
         rating, df = self.ratings(dataset), self.cell.systems - 1
-        ordinal, ordinal_null = self.fit(self.clmm, rating), self.fit(self.clmm_null, rating)
-        linear, linear_ml, linear_null = (
-            self.fit(problem, rating) for problem in (self.lmer, self.lmer_ml, self.lmer_null)
-        )
+        ordinal, linear = self.fit(self.clmm, rating), self.fit(self.lmer, rating)
         yield "clmm wald", by_wald(ordinal, df)
-        yield "clmm lrt", by_likelihood(ordinal, ordinal_null, df)
+        larger = math.nan if ordinal is None else ordinal.loglik
+        yield "clmm lrt", by_likelihood(larger, self.loglik(self.clmm_null, rating), df)
         yield "lmer wald", by_wald(linear, df)
-        yield "lmer lrt", by_likelihood(linear_ml, linear_null, df)
+        yield "lmer lrt", by_likelihood(self.loglik(self.lmer_ml, rating), self.loglik(self.lmer_null, rating), df)
         if df == 1:  # F is the square of the t that the fit has
             yield "lmer f", math.nan if linear is None else float(linear.p_value[1])
             return
@@ -195,6 +193,13 @@ class Study:
         except FAILURES:
             return None
 
+    def loglik(self, problem: Problem, rating: np.ndarray) -> float:
+        """Return the highest log likelihood of a model, NaN if there is none."""
+        try:
+            return fast.loglik(with_rating(problem, rating))
+        except FAILURES:
+            return math.nan
+
 
 def with_rating(problem: Problem, rating: np.ndarray) -> Problem:
     """Return the problem with these ratings."""
@@ -214,11 +219,10 @@ def by_wald(found: Estimates | None, df: int) -> float:
     return float(stats.chi2.sf(wald.statistic(found, np.eye(fixed)[fixed - df :]), df))
 
 
-def by_likelihood(larger: Estimates | None, smaller: Estimates | None, df: int) -> float:
+def by_likelihood(larger: float, smaller: float, df: int) -> float:
     """Return the p-value of the likelihood ratio test."""
-    if larger is None or smaller is None:
-        return math.nan
-    return float(stats.chi2.sf(max(0.0, 2 * (larger.loglik - smaller.loglik)), df))
+    ratio = 2 * (larger - smaller)
+    return math.nan if math.isnan(ratio) else float(stats.chi2.sf(max(0.0, ratio), df))
 
 
 def stored(path: Path) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from ordbridge.fast.ratings import Responses
 from ordbridge.fast.several_maxima import End, Found, Start, search_nested_models
 from ordbridge.fast.structure import Structure
 
-__all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm"]
+__all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm", "maximised_clmm"]
 
 BOUNDARY = 1e-3  # Cholesky diagonals below it are left out of the Hessian, as ordinal does
 SMALL_SD, LARGE_SD = 0.05, 2.5  # an end with a first standard deviation below or any above is doubtful
@@ -76,17 +76,7 @@ def fit_clmm(
     clock = Clock(timeout)
     own, scale = ratings.ordered(structure.order).unit()
     n_mean = own.size
-    laplace = laplace_objective(own, structure, layout, nAGQ)
-    if own.link in SEVERAL_MAXIMA:
-        coefficients = slice(own.n_alpha, own.n_alpha + own.X.shape[1])
-
-        def objective(entries: np.ndarray, with_predictors: bool) -> _core.Laplace:
-            rows = own if with_predictors else replace(own, X=own.X[:, :0])
-            return laplace_objective(rows, structure, layout, nAGQ, entries)
-
-        found = search_nested_models(objective, _start(own, layout), coefficients, layout, clock)
-    else:
-        found = _search(laplace, own, layout, clock)
+    laplace, found = _searched(own, structure, layout, clock, nAGQ)
     best, free, hessian = _finish_one(laplace, found.ends, n_mean, layout, clock, own.link in SEVERAL_MAXIMA)
     x = best.x
     scale = np.concatenate([scale, layout.entry_scales])
@@ -107,6 +97,26 @@ def fit_clmm(
     )
 
 
+def maximised_clmm(
+    ratings: Responses, structure: Structure, layout: Layout, timeout: float | None = None, nAGQ: int = 1
+) -> float:
+    """Return the highest log likelihood alone; arguments as of :func:`fit_clmm`.
+
+    The Hessian is what takes the other half of a fit. Here it is asked for a way down only where the search may not
+    have ended at a maximum.
+    """
+    clock = Clock(timeout)
+    own, _ = ratings.ordered(structure.order).unit()
+    laplace, found = _searched(own, structure, layout, clock, nAGQ)
+    best, modes = found.ends[0]
+    if best.converged and own.link not in SEVERAL_MAXIMA:
+        laplace.modes, laplace.closeness = modes, EXACT
+        value = laplace(best.x)[0]
+        if np.isfinite(value):
+            return -value
+    return -_finish_one(laplace, found.ends, own.size, layout, clock, own.link in SEVERAL_MAXIMA)[0].value
+
+
 def laplace_objective(
     ratings: Responses, structure: Structure, layout: Layout, nAGQ: int = 1, free: np.ndarray | slice = slice(None)
 ) -> _core.Laplace:
@@ -116,6 +126,22 @@ def laplace_objective(
     if nAGQ > 1:
         objective.set_quadrature(*np.polynomial.hermite.hermgauss(nAGQ))
     return objective
+
+
+def _searched(
+    own: Responses, structure: Structure, layout: Layout, clock: Clock, nAGQ: int
+) -> tuple[_core.Laplace, Found]:
+    """Return the objective of sorted and scaled rows, and where searches of it ended."""
+    laplace = laplace_objective(own, structure, layout, nAGQ)
+    if own.link not in SEVERAL_MAXIMA:
+        return laplace, _search(laplace, own, layout, clock)
+    coefficients = slice(own.n_alpha, own.n_alpha + own.X.shape[1])
+
+    def objective(entries: np.ndarray, with_predictors: bool) -> _core.Laplace:
+        rows = own if with_predictors else replace(own, X=own.X[:, :0])
+        return laplace_objective(rows, structure, layout, nAGQ, entries)
+
+    return laplace, search_nested_models(objective, _start(own, layout), coefficients, layout, clock)
 
 
 def _start(ratings: Responses, layout: Layout) -> Start:

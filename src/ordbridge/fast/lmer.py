@@ -12,7 +12,7 @@ from ordbridge.fast.lm import Basis, basis_of
 from ordbridge.fast.optimise import Clock, Minimum, minimise
 from ordbridge.fast.structure import Structure
 
-__all__ = ["SINGULAR", "LmerSolution", "fit_lmer", "satterthwaite", "satterthwaite_f"]
+__all__ = ["SINGULAR", "LmerSolution", "fit_lmer", "maximised_lmer", "satterthwaite", "satterthwaite_f"]
 
 SINGULAR = 1e-4  # lme4's isSingular: a relative standard deviation below it
 AT_ZERO = 1e-4
@@ -72,11 +72,10 @@ def fit_lmer(
     Bates, Maechler, Bolker & Walker (2015), J. Stat. Software 67(1); Kuznetsova, Brockhoff & Christensen (2017),
     J. Stat. Software 82(13) for the degrees of freedom.
     """
-    clock = Clock(timeout)
     Q, R_inverse = basis or basis_of(X)
     start = Q.T @ y
     deviance = profiled_deviance(y - Q @ start, Q, structure, layout, REML)
-    best = _search(deviance, layout, clock)
+    best = _search(deviance, layout, Clock(timeout))
     x = layout.fold(best.x)
     value, gradient = deviance(x)
     scale, sigma = layout.entry_scales, deviance.sigma
@@ -89,7 +88,7 @@ def fit_lmer(
         sigma=sigma,
         L=layout.matrices(x / scale),
         entries=x / scale,
-        loglik=-value + (float(np.log(np.abs(np.diag(R_inverse))).sum()) if REML else 0.0),
+        loglik=-value + (_log_volume(R_inverse) if REML else 0.0),
         gradient=2.0 * gradient * scale,
         hessian=2.0 * deviance.curvature() * scale[:, None] * scale,
         second_derivatives=deviance.second_derivatives(),
@@ -100,6 +99,27 @@ def fit_lmer(
         converged=best.converged,
         singular=bool((x[layout.diagonal] / scale[layout.diagonal] < SINGULAR).any()),
     )
+
+
+def maximised_lmer(
+    y: np.ndarray,
+    X: np.ndarray,
+    structure: Structure,
+    layout: Layout,
+    REML: bool = True,
+    timeout: float | None = None,
+    basis: Basis | None = None,
+) -> float:
+    """Return the highest log likelihood alone, without what tests and predictions need; arguments as above."""
+    Q, R_inverse = basis or basis_of(X)
+    deviance = profiled_deviance(y - Q @ (Q.T @ y), Q, structure, layout, REML)
+    best = _search(deviance, layout, Clock(timeout))
+    return -best.value + (_log_volume(R_inverse) if REML else 0.0)
+
+
+def _log_volume(R_inverse: np.ndarray) -> float:
+    """Return log |det R^-1|: what the restricted likelihood of X has beyond that of its orthonormal columns."""
+    return float(np.log(np.abs(np.diag(R_inverse))).sum())
 
 
 def profiled_deviance(y: np.ndarray, Q: np.ndarray, structure: Structure, layout: Layout, REML: bool) -> _core.Deviance:

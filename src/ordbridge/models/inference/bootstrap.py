@@ -194,7 +194,7 @@ class LikelihoodRatios:
         try:
             response = self.null.response(draw)
             models = (self.null.problem, self.full)
-            smaller, larger = (native.fit(with_response(model, response)).loglik for model in models)
+            smaller, larger = (native.loglik(with_response(model, response)) for model in models)
         except FAILURES:  # such as a draw in which all ratings are the same
             return [math.nan]
         ratio = 2.0 * (larger - smaller)

@@ -1,0 +1,143 @@
+"""From a problem to its optimum: what is refused, the rows that a model is fitted to, and the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from ordbridge.errors import FitError, InputError
+from ordbridge.fast.clmm import ClmmSolution, fit_clmm, maximised_clmm
+from ordbridge.fast.lmer import LmerSolution, fit_lmer, maximised_lmer
+from ordbridge.fast.memory import check_memory
+from ordbridge.fast.model_frame import ELSEWHERE, Design, design, response
+from ordbridge.fast.ratings import Responses
+from ordbridge.models.columns import Column
+from ordbridge.models.problem import Problem
+
+__all__ = [
+    "maximise_clmm",
+    "maximise_lmer",
+    "more_rows_than_columns",
+    "numbers_of",
+    "ratings_of",
+    "refuse",
+    "solve_clmm",
+    "solve_lmer",
+    "with_response",
+]
+
+CONSTANT = 1e-14  # relative to the largest response: what rounding leaves of no difference
+Found = TypeVar("Found")
+MOST_NODES = 100  # more would have weights that are not positive in double precision
+
+
+def refuse(problem: Problem) -> None:
+    """Refuse what the engine does not know."""
+    if problem.model == "clmm" and problem.nAGQ not in (None, 1):
+        _check_quadrature(problem)
+    if problem.threshold == "symmetric2":
+        raise InputError(f"the fast engine does not know threshold='symmetric2'; {ELSEWHERE}")
+    if problem.model == "lmer" and problem.ddf == "Kenward-Roger":
+        raise InputError(f"the fast engine does not know ddf='Kenward-Roger'; {ELSEWHERE}")
+
+
+def _check_quadrature(problem: Problem) -> None:
+    nAGQ = int(problem.nAGQ or 1)
+    if nAGQ < 0:
+        raise InputError(f"the fast engine's quadrature is adaptive, nAGQ={nAGQ} asks for another one; {ELSEWHERE}")
+    if nAGQ > MOST_NODES:
+        raise InputError(f"nAGQ={nAGQ} is more than the {MOST_NODES} points that the fast engine takes; 10 are plenty")
+    random = design(problem).random
+    if len(random) > 1 or len(random[0].names) > 1:
+        effects = ", ".join(f"({' + '.join(part.names)} | {part.group})" for part in random)
+        raise InputError(
+            f"nAGQ={nAGQ} is for a single random effect such as (1 | participant), and this model has {effects}; "
+            "leave nAGQ at 1 and see fit.check_laplace()"
+        )
+
+
+def with_response(problem: Problem) -> tuple[Design, Column]:
+    """Prepare the problem; return it with the response on its complete rows."""
+    value = response(problem)
+    if not isinstance(value, Column):
+        raise InputError(f"the response {problem.formula.response} has several columns; {ELSEWHERE}")
+    ready = design(problem, ~value.missing)
+    return ready, Column(value.kind, value.values[ready.rows], value.levels, value.ordered)
+
+
+def ratings_of(problem: Problem, ready: Design, value: Column) -> tuple[Responses, tuple[str, ...]]:
+    """Return the rows of an ordinal model, and the categories that occur in complete rows with a weight above zero."""
+    codes = value.values
+    used = np.flatnonzero(np.bincount(codes if ready.weights is None else codes[ready.weights > 0]))
+    if used.size < 2:
+        raise InputError(
+            f"the response {problem.formula.response} has only one category in the complete rows; "
+            "two or more are needed"
+        )
+    position = np.zeros(len(value.levels), dtype=np.int64)  # a row without a weight may have any category
+    position[used] = np.arange(used.size)
+    y = position[codes]
+    link, threshold = problem.link or "logit", problem.threshold or "flexible"
+    nothing = np.empty((len(y), 0))
+    nominal, scale = (nothing if side is None else side.columns for side in (ready.nominal, ready.scale))
+    ratings = Responses(y, ready.X, used.size - 1, link, threshold, nominal, scale, ready.weights, ready.offset)
+    return ratings, tuple(value.levels[i] for i in used)
+
+
+def numbers_of(problem: Problem, ready: Design, value: Column) -> np.ndarray:
+    """Return the response of a linear model."""
+    y = value.values.astype(float)
+    if value.kind == "factor":
+        raise InputError(f"the response {problem.formula.response} is not numeric; {problem.model} needs numbers")
+    if not np.isfinite(y).all():
+        raise FitError(f"the response {problem.formula.response} is infinite in some row")
+    return y
+
+
+def more_rows_than_columns(ready: Design) -> tuple[int, int]:
+    """Return rows and columns of the model matrix; refuse where nothing is left for the residuals."""
+    n, p = ready.X.shape
+    if n <= p:
+        raise FitError(f"{n} complete rows are too few for {p} coefficients; simplify the formula")
+    return n, p
+
+
+def solve_clmm(problem: Problem, ready: Design, ratings: Responses) -> ClmmSolution:
+    """Find the optimum of a clmm."""
+    structure, layout = ready.crossed
+    check_memory(structure, layout)
+    return fit_clmm(ratings, structure, layout, problem.timeout, problem.nAGQ or 1)
+
+
+def solve_lmer(problem: Problem, ready: Design, value: Column) -> LmerSolution:
+    """Find the optimum of an lmer."""
+    return _of_lmer(fit_lmer, problem, ready, value)
+
+
+def maximise_clmm(problem: Problem) -> float:
+    """Return the highest log likelihood of a clmm."""
+    ready, value = with_response(problem)
+    structure, layout = ready.crossed
+    check_memory(structure, layout)
+    return maximised_clmm(ratings_of(problem, ready, value)[0], structure, layout, problem.timeout, problem.nAGQ or 1)
+
+
+def maximise_lmer(problem: Problem) -> float:
+    """Return the highest log likelihood of an lmer, or the highest restricted one."""
+    return _of_lmer(maximised_lmer, problem, *with_response(problem))
+
+
+def _of_lmer(search: Callable[..., Found], problem: Problem, ready: Design, value: Column) -> Found:
+    more_rows_than_columns(ready)
+    structure, layout = ready.crossed
+    reml = problem.REML is None or bool(problem.REML)
+    y = numbers_of(problem, ready, value)
+    if np.ptp(y) <= CONSTANT * np.abs(y).max():
+        raise FitError(f"the response {problem.formula.response} is {y[0]:g} in every row; there is nothing to explain")
+    check_memory(structure, layout, ready.X.shape[1])
+    try:
+        return search(y, ready.X, structure, layout, reml, problem.timeout, ready.basis)
+    except ValueError as error:  # from the compiled core: no deviance where everything is explained
+        raise FitError(f"{problem.model} {problem.described} could not be fitted: {error}") from None
