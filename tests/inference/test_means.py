@@ -95,8 +95,9 @@ def test_within_levels_of_another_factor(engine: str, four: pd.DataFrame, r: dic
     found = fit.means("system", by="wide", adjust="sidak")
     assert found["wide"].to_pylist()[:4] == ["long"] * 4
     assert numbers(found, "difference") == pytest.approx(r["by"], rel=1e-4, abs=1e-5)
-    with pytest.warns(ob.StatisticalWarning, match="means of system depend on wide"):
+    with pytest.warns(ob.StatisticalWarning, match="means of system depend on wide") as warned:
         fit.means("system")
+    assert warned[0].filename == __file__  # the line that asked, not the library
 
 
 def test_linear_models(four: pd.DataFrame, r: dict[str, np.ndarray]) -> None:

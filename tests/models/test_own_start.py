@@ -31,7 +31,7 @@ def test_a_fit_of_r_that_failed_names_the_other_start(ratings: pd.DataFrame, mon
 
     r = Fails()
     monkeypatch.setattr(api, "engine_module", lambda name: r)
-    monkeypatch.setattr("ordbridge.models.fit.engine_module", lambda name: r)
+    monkeypatch.setattr("ordbridge.models.fitted.engine_module", lambda name: r)
     with pytest.warns(ob.ConvergenceWarning):
         fit = ob.clmm(FORMULA, ratings)
     assert any("start='fast'" in row["text"] for row in fit.conditions.to_pylist())

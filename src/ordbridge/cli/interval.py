@@ -84,7 +84,8 @@ def _single(args: argparse.Namespace) -> int:
 def _student(args: argparse.Namespace) -> int:
     from ordbridge.cli import show
     from ordbridge.errors import InputError
-    from ordbridge.reliability.intervals import margins, raters_needed, t_interval, verdict_rates
+    from ordbridge.reliability.few_raters import margins, raters_needed, verdict_rates
+    from ordbridge.reliability.intervals import t_interval
 
     if len(args.scores) == 1:
         raise InputError("one score has no spread: give --prior with the value known before it, or a second score")
@@ -119,7 +120,7 @@ def _student(args: argparse.Namespace) -> int:
 def _assured(args: argparse.Namespace) -> str:
     """Say how many raters reach the margin with the assurance wanted, or why that cannot be said."""
     from ordbridge.errors import InputError
-    from ordbridge.reliability.intervals import raters_needed
+    from ordbridge.reliability.few_raters import raters_needed
 
     try:
         needed = raters_needed(args.scores, args.margin, args.conf_level, assurance=args.assurance)

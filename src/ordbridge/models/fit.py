@@ -1,29 +1,16 @@
-"""The fitted model: frozen, made of tables, the same whichever engine made it."""
+"""The fitted model, and what can be asked of it: tests, intervals, means, assumptions; other formulas; files."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share
 from ordbridge.doors import picture, write_report
-from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.escaping import for_html
-from ordbridge.formats import html_table
-from ordbridge.formula import Call, Name, Summand, expand, names, quote, written
-from ordbridge.models import predict as prediction
-from ordbridge.models.columns import Column
-from ordbridge.models.engines import engine_module
-from ordbridge.models.groups import grouping
-from ordbridge.models.kinds import KINDS
-from ordbridge.models.prepare import encode_new
-from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.models.fitted import Fitted
+from ordbridge.models.nested import anova
 from ordbridge.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,12 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "anova"]
 
-NESTED_TOLERANCE = 1e-3  # by how much an optimiser may leave a larger model below a nested one
-ADJUSTMENTS = ("holm", "tukey", "bonferroni", "sidak", "fdr", "none")
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Fitted):
     """A fitted clm, clmm, lm or lmer; see the methods for its tables, all of them :class:`pyarrow.Table`.
 
     Attributes
@@ -55,25 +38,6 @@ class Fit:
     seconds
         How long the fit took.
     """
-
-    problem: Problem
-    estimates: Estimates
-    engine: str
-    seconds: float
-
-    def __repr__(self) -> str:
-        """Say in a line what was fitted."""
-        return f"<{self.problem.model} {self.problem.described}, {self.n_obs} ratings, engine {self.engine!r}>"
-
-    def _repr_html_(self) -> str:
-        """Show what was fitted, what is wrong with it, and its coefficients in a notebook."""
-        problem = self.problem
-        parts = [f"<p><b>{KINDS[problem.model].title}</b>: {for_html(problem.described)}, {self.n_obs} ratings</p>"]
-        if not self.converged:
-            parts.append("<p><b>The fit did not converge: do not trust its numbers.</b></p>")
-        parts += [f"<p>{for_html(c.text)}</p>" for c in self.estimates.conditions if c.kind == "warning"]
-        rows = [row for row in self.tidy().to_pylist() if row.pop("effect") == "fixed"]
-        return "".join([*parts, html_table(rows), html_table(self.varcorr().to_pylist())])
 
     def plot(self, thresholds: bool = False) -> Figure:
         """Draw the coefficients with their 95 % intervals; see :func:`ordbridge.figures.forest`."""
@@ -114,245 +78,6 @@ class Fit:
 
         return save(self, path)
 
-    @property
-    def coef(self) -> dict[str, float]:
-        """Thresholds and coefficients by their names in R; a scale effect has ``scale: `` before its name."""
-        e = self.estimates
-        names = [f"scale: {t}" if kind == "scale" else t for t, kind in zip(e.terms, e.effects, strict=True)]
-        return dict(zip(names, map(float, e.estimate), strict=True))
-
-    @property
-    def loglik(self) -> float:
-        """The log likelihood."""
-        return float(self.estimates.loglik)
-
-    @property
-    def aic(self) -> float:
-        """Akaike's information criterion."""
-        return float(2.0 * self.estimates.edf - 2.0 * self.estimates.loglik)
-
-    @property
-    def bic(self) -> float:
-        """The Bayesian information criterion."""
-        return float(np.log(self.counted) * self.estimates.edf - 2.0 * self.estimates.loglik)
-
-    @property
-    def n_obs(self) -> int:
-        """Number of rows that were used."""
-        return len(self.estimates.rows)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the optimiser and the Hessian report a proper optimum."""
-        return self.estimates.converged
-
-    @property
-    def singular(self) -> bool:
-        """Whether a variance is estimated at zero, or a correlation at ±1."""
-        return self.estimates.singular
-
-    @property
-    def conditions(self) -> pa.Table:
-        """What the engine reported: stage, kind (``warning`` or ``message``) and text."""
-        kinds = [("stage", pa.string()), ("kind", pa.string()), ("text", pa.string())]
-        rows = [dict(condition._asdict()) for condition in self.estimates.conditions]
-        return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
-
-    def tidy(self, conf_level: float = 0.95) -> pa.Table:
-        """Return thresholds and coefficients with their tests and Wald intervals, one row each.
-
-        Parameters
-        ----------
-        conf_level
-            Level of the intervals: normal quantiles where the test is a z test, Student's t with ``df`` elsewhere.
-
-        Returns
-        -------
-        pyarrow.Table
-            effect (``threshold``, ``nominal``, ``fixed``, ``scale``), term, estimate, std_error, statistic, df (null
-            for z tests), p_value, conf_low, conf_high. As in R, a scale effect, on the logarithm of the residual
-            spread, has the same term as the effect of that column on location.
-        """
-        from scipy import stats
-
-        share("conf_level", conf_level)
-        e = self.estimates
-        upper = 0.5 + conf_level / 2
-        z = np.isnan(e.df)
-        quantile = np.where(z, stats.norm.ppf(upper), stats.t.ppf(upper, np.where(z, 1.0, e.df)))
-        return pa.table(
-            {
-                "effect": pa.array(e.effects, pa.string()),
-                "term": pa.array(e.terms, pa.string()),
-                "estimate": _floats(e.estimate),
-                "std_error": _floats(e.std_error),
-                "statistic": _floats(e.statistic),
-                "df": _floats(e.df),
-                "p_value": _floats(e.p_value),
-                "conf_low": _floats(e.estimate - quantile * e.std_error),
-                "conf_high": _floats(e.estimate + quantile * e.std_error),
-            }
-        )
-
-    def p_value(self, term: str, effect: str | None = None) -> float:
-        """Return the p-value of one term.
-
-        A predictor that has a single coefficient may be named without its level: ``"system"`` for ``systemB``. A scale
-        effect is found with ``effect="scale"``.
-        """
-        choice("effect", effect, (None, "threshold", "nominal", "fixed", "scale"))
-        return float(self.estimates.p_value[self._position(term, effect)])
-
-    def _position(self, term: str, effect: str | None) -> int:
-        e = self.estimates
-        for name in (term, quote(term)):
-            if (place := e.position(name, effect)) is not None:
-                return place
-        column = self.problem.columns.get(term)
-        if column is not None:
-            labels = column.levels if column.kind == "factor" else ("TRUE",)
-            wanted = {prefix + label for prefix in (term, quote(term)) for label in labels}
-            found = [place for name in wanted if (place := e.position(name, effect)) is not None]
-            if len(found) == 1:
-                return found[0]
-        both = zip(e.terms, e.effects, strict=True)
-        listed = [repr(own) + (" (effect='scale')" if kind == "scale" else "") for own, kind in both]
-        raise InputError(f"there is no term {term!r}; the terms are {', '.join(listed)}")
-
-    def glance(self) -> pa.Table:
-        """Return one row about the whole fit: size, likelihood, convergence, versions."""
-        p, e = self.problem, self.estimates
-        groups = {term.group: len(term.levels) for term in e.random}
-        return pa.table(
-            {
-                "model": [p.model],
-                "engine": [self.engine],
-                "formula": [str(p.formula)],
-                "link": pa.array([p.link], pa.string()),
-                "threshold": pa.array([p.threshold], pa.string()),
-                "scale": pa.array([_one_sided(p.scale)], pa.string()),
-                "nominal": pa.array([_one_sided(p.nominal)], pa.string()),
-                "weights": pa.array([p.weights], pa.string()),
-                "offset": pa.array([p.offset], pa.string()),
-                "n_obs": [self.n_obs],
-                "n_dropped": [p.n_rows - self.n_obs],
-                "n_groups": pa.array([groups or None], pa.struct({name: pa.int64() for name in groups})),
-                "loglik": [e.loglik],
-                "aic": [self.aic],
-                "bic": [self.bic],
-                "edf": [e.edf],
-                "converged": [e.converged],
-                "singular": [e.singular],
-                "max_gradient": pa.array([e.max_gradient], pa.float64()),
-                "hessian_condition": pa.array([e.hessian_condition], pa.float64()),
-                "evaluations": pa.array([e.evaluations], pa.int64()),
-                "seconds": [self.seconds],
-                "r_version": pa.array([e.r_version], pa.string()),
-                "package_version": [e.package_version],
-            }
-        )
-
-    @property
-    def counted(self) -> float:
-        """Number of ratings as R counts them: the sum of the weights."""
-        if self.problem.weights is None:
-            return float(self.n_obs)
-        return float(self.problem.columns[self.problem.weights].values[self.estimates.rows].sum())
-
-    def factors(self) -> pa.Table:
-        """Return the factors of the fixed part, their levels in order, and the reference that others are set against.
-
-        Text has its values sorted by code point, a categorical keeps its order. An ordered factor, which R codes by
-        polynomials, has no reference, nor has a factor with a coefficient for every level.
-
-        Returns
-        -------
-        pyarrow.Table
-            factor, levels, ordered, reference.
-        """
-        rows: list[dict[str, Any]] = []
-        for variable in expand(self.problem.formula.fixed).variables:
-            match variable:
-                case Name(name):
-                    column = self.problem.columns[name]
-                case Call("factor" | "ordered", (Name(name),)):
-                    column = grouping(Name(name), self.problem.columns)
-                case _:
-                    continue
-            if column.kind == "numeric":
-                continue
-            labels = column.levels if column.kind == "factor" else ("FALSE", "TRUE")
-            levels = [labels[i] for i in np.unique(column.values[self.estimates.rows])]
-            ordered = column.ordered or (isinstance(variable, Call) and variable.function == "ordered")
-            reference = None if ordered else self._reference(str(variable), levels)
-            row = {"factor": str(variable), "levels": levels, "ordered": ordered, "reference": reference}
-            rows.append(row)
-        kinds = {
-            "factor": pa.string(),
-            "levels": pa.list_(pa.string()),
-            "ordered": pa.bool_(),
-            "reference": pa.string(),
-        }
-        return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
-
-    def _reference(self, factor: str, levels: Sequence[str]) -> str | None:
-        """Return the level that has no coefficient, neither alone nor in an interaction."""
-        terms = [f":{term}:" for term in self.estimates.terms]
-        without = [level for level in levels if not any(f":{factor}{level}:" in term for term in terms)]
-        return without[0] if len(without) == 1 else None
-
-    def varcorr(self) -> pa.Table:
-        """Return standard deviations, variances and correlations of the random effects.
-
-        ``correlations`` holds, as in R's print, those with the terms above in the same group. The residual of a linear
-        model is the row with group ``Residual``.
-        """
-        rows: list[dict[str, Any]] = []
-        for random in self.estimates.random:
-            sd = np.sqrt(np.diag(random.covariance))
-            for i, term in enumerate(random.terms):
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    correlations = random.covariance[i, :i] / (sd[i] * sd[:i])
-                rows.append(
-                    {
-                        "group": random.group,
-                        "term": term,
-                        "sd": sd[i],
-                        "variance": sd[i] ** 2,
-                        "correlations": [None if np.isnan(r) else r for r in correlations],
-                    }
-                )
-        if self.estimates.sigma is not None:
-            sigma = self.estimates.sigma
-            rows.append({"group": "Residual", "term": None, "sd": sigma, "variance": sigma**2, "correlations": []})
-        kinds = {
-            "group": pa.string(),
-            "term": pa.string(),
-            "sd": pa.float64(),
-            "variance": pa.float64(),
-            "correlations": pa.list_(pa.float64()),
-        }
-        return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
-
-    def ranef(self) -> pa.Table:
-        """Return the conditional modes of the random effects with their conditional standard deviations."""
-        kinds = {"group": pa.string(), "level": pa.string(), "term": pa.string()}
-        parts = [pa.schema(kinds | {"estimate": pa.float64(), "std_error": pa.float64()}).empty_table()]
-        for random in self.estimates.random:
-            n, q = random.modes.shape
-            parts.append(
-                pa.table(
-                    {
-                        "group": pa.array([random.group] * (n * q), pa.string()),
-                        "level": pa.array(np.repeat(np.array(random.levels, dtype=object), q), pa.string()),
-                        "term": pa.array(list(random.terms) * n, pa.string()),
-                        "estimate": random.modes.ravel(),
-                        "std_error": random.mode_sd.ravel(),
-                    }
-                )
-            )
-        return pa.concat_tables(parts)
-
     def contrasts(self, factor: str, adjust: str = "holm", conf_level: float = 0.95) -> pa.Table:
         """Return all pairwise differences between the levels of a factor, through R's emmeans.
 
@@ -380,29 +105,9 @@ class Fit:
         StatisticalWarning
             The factor takes part in an interaction, so that the differences depend on other predictors.
         """
-        from ordbridge.models import r_engine
+        from ordbridge.models.contrasts import contrasts
 
-        choice("adjust", adjust, ADJUSTMENTS)
-        column = self._factor(factor)
-        if column in {name for summand in self.problem.nominal for name in names(summand.term)}:
-            raise InputError(
-                f"{factor} moves every threshold on its own here (nominal), so that there is no single difference; "
-                f"use fit.means({factor!r})"
-            )
-        if self.estimates.dropped:
-            raise InputError(
-                f"columns were dropped as aliased ({', '.join(self.estimates.dropped)}); simplify the formula"
-            )
-        found, notes = r_engine.contrasts(self.problem, self.estimates, column, adjust, conf_level)
-        misleading = [note for note in notes if "interaction" in note]
-        if misleading:
-            text = f"contrasts of {factor}: {misleading[0][0].lower()}{misleading[0][1:]}"
-            warnings.warn(text, StatisticalWarning, stacklevel=2)
-        found["df"] = np.where(np.isinf(found["df"]), np.nan, found["df"])
-        table = pa.table(
-            {name: values if isinstance(values, list) else _floats(values) for name, values in found.items()}
-        )
-        return table.replace_schema_metadata({"notes": "\n".join(notes)})
+        return contrasts(self, factor, adjust, conf_level)
 
     def test(
         self,
@@ -582,9 +287,7 @@ class Fit:
         """
         from ordbridge.models import inference
 
-        choice("adjust", adjust, ADJUSTMENTS)
-        options = (adjust, conf_level, method, draws, seed, jobs, store, progress)
-        return inference.means(self, factor, on, by, *options)
+        return inference.means(self, factor, on, by, adjust, conf_level, method, draws, seed, jobs, store, progress)
 
     def equivalence(
         self,
@@ -709,214 +412,3 @@ class Fit:
         from ordbridge.models import inference
 
         return inference.check_laplace(self, draws, seed)
-
-    def _factor(self, factor: str) -> str:
-        """Return the column of a factor that is not random, which may be named as it stands in the formula."""
-        found = {}
-        for variable in expand((*self.problem.formula.fixed, *self.problem.nominal, *self.problem.scale)).variables:
-            match variable:
-                case Name(name) if self.problem.columns[name].kind != "numeric":
-                    found[name] = name
-                case Call("factor" | "ordered", (Name(name),)):
-                    found |= {str(variable): name, name: name}
-        if factor not in found:
-            raise InputError(
-                f"{factor!r} is not a factor of this model; it has {', '.join(map(repr, found)) or 'none'}"
-            )
-        return found[factor]
-
-    def predict(self, newdata: Any = None, kind: str = "conditional") -> pa.Table:
-        """Return the probability of every category (clm, clmm) or the mean (lm, lmer) for each row.
-
-        Parameters
-        ----------
-        newdata
-            Rows to predict, in any form of table; ``None`` for the rows of the fit.
-        kind
-            ``"conditional"`` on the estimated random effects of each row's participant, item, …, where levels that
-            the fit has never seen have the population's; ``"population"`` with all random effects at zero; or
-            ``"marginal"``: averaged over random effects of new participants, items, ….
-
-        Returns
-        -------
-        pyarrow.Table
-            One column per category, named by it, or the column ``mean``; null where a predictor is missing.
-        """
-        choice("kind", kind, prediction.KINDS)
-        matrices = self.matrices() if newdata is None else self.matrices(encode_new(self.problem, newdata, kind))
-        return prediction.table(self.problem, self.estimates, matrices, kind)
-
-    def simulate(self, n: int = 1, seed: int = 0) -> pa.Table:
-        """Return new responses from the fitted model on the same rows, with new random effects in every draw.
-
-        Parameters
-        ----------
-        n
-            Number of draws; they are the columns ``sim_1``, ``sim_2``, ….
-        seed
-            The same seed gives the same responses.
-        """
-        if not isinstance(n, int) or n < 1:
-            raise InputError(f"n={n!r} is not a number of simulations from 1 on")
-        return prediction.simulated(self.problem, self.estimates, self.matrices(), n, seed)
-
-    def matrices(self, newdata: Mapping[str, Column] | None = None) -> Matrices:
-        """Return the model matrices of encoded new rows, or of the rows that were used."""
-        engine = engine_module(self.engine)
-        if newdata is None:
-            rows = self.estimates.rows
-            newdata = {name: column.take(rows) for name, column in self.problem.columns.items()}
-        matrices: Matrices = engine.matrices(self.problem, self.estimates, newdata)
-        return matrices
-
-    def summary(self) -> str:
-        """Return the fit as text, in the manner of R's ``summary``."""
-        from ordbridge.models.summary import text
-
-        return text(self)
-
-
-def anova(smaller: Fit, larger: Fit | None = None) -> pa.Table:
-    """Compare two nested models on the same rows by a likelihood ratio test.
-
-    With one lmer alone: an F test of each of its terms (type III), as R's ``anova`` of lmerTest gives it.
-
-    Linear mixed models fitted by REML are first fitted again by maximum likelihood, as R's ``anova`` does. If the
-    models differ in a variance, the χ² reference is conservative there (the null lies on the boundary).
-
-    Parameters
-    ----------
-    smaller, larger
-        Two fits of the same kind; the order does not matter. Or one lmer.
-
-    Returns
-    -------
-    pyarrow.Table
-        One row per model: formula, n_obs, edf, loglik, aic, statistic, df, p_value. For one lmer one row per term:
-        term, num_df, den_df, statistic, p_value.
-    """
-    from scipy import stats
-
-    if larger is None and isinstance(smaller, Fit):
-        return _term_tests(smaller)
-    for name, fit in (("smaller", smaller), ("larger", larger)):
-        if not isinstance(fit, Fit):
-            raise InputError(f"{name} is a {type(fit).__name__}, not a fit of ordbridge")
-    smaller, larger = sorted((_by_likelihood(smaller), _by_likelihood(larger)), key=lambda fit: fit.estimates.edf)
-    _refuse_incomparable(smaller, larger)
-    df = larger.estimates.edf - smaller.estimates.edf
-    statistic = max(0.0, 2.0 * (larger.estimates.loglik - smaller.estimates.loglik))
-    both = (smaller, larger)
-    return pa.table(
-        {
-            "formula": [fit.problem.described for fit in both],
-            "n_obs": [fit.n_obs for fit in both],
-            "edf": [fit.estimates.edf for fit in both],
-            "loglik": [fit.estimates.loglik for fit in both],
-            "aic": [2.0 * fit.estimates.edf - 2.0 * fit.estimates.loglik for fit in both],
-            "statistic": pa.array([None, statistic], pa.float64()),
-            "df": pa.array([None, df], pa.int64()),
-            "p_value": pa.array([None, float(stats.chi2.sf(statistic, df))], pa.float64()),
-        }
-    )
-
-
-def _term_tests(fit: Fit) -> pa.Table:
-    from ordbridge.models import r_engine
-
-    if fit.problem.model != "lmer":
-        raise InputError(
-            f"a single {fit.problem.model} has nothing to be compared with; give a smaller and a larger fit"
-        )
-    return pa.table(r_engine.test_terms(fit.problem, fit.estimates))
-
-
-def _by_likelihood(fit: Fit) -> Fit:
-    if not fit.problem.REML:
-        return fit
-    problem = replace(fit.problem, REML=False)
-    return replace(fit, problem=problem, estimates=engine_module(fit.engine).fit(problem))
-
-
-def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
-    if smaller.problem.ordinal != larger.problem.ordinal:
-        raise InputError("an ordinal and a linear model cannot be compared by likelihood; compare models of one kind")
-    if (smaller.problem.link, smaller.problem.threshold) != (larger.problem.link, larger.problem.threshold):
-        raise InputError("the models differ in link or threshold; only their terms may differ")
-    responses = [str(fit.problem.formula.response) for fit in (smaller, larger)]
-    if responses[0] != responses[1]:
-        raise InputError(f"the models have different responses, {responses[0]} and {responses[1]}")
-    if not np.array_equal(smaller.estimates.rows, larger.estimates.rows) or not _same_response(smaller, larger):
-        raise InputError(
-            f"the models were not fitted on the same rows ({smaller.n_obs} and {larger.n_obs}); "
-            "drop rows with missing values first"
-        )
-    for name in ("weights", "offset"):
-        if not np.array_equal(_numbers(smaller, name), _numbers(larger, name)):
-            raise InputError(f"the models differ in their {name}, so that their likelihoods cannot be compared")
-    if (smaller.problem.nAGQ or 1) != (larger.problem.nAGQ or 1):
-        raise InputError(
-            f"the models were fitted with nAGQ={smaller.problem.nAGQ} and nAGQ={larger.problem.nAGQ}, whose "
-            "likelihoods are not comparable; fit both with the same"
-        )
-    if smaller.estimates.edf == larger.estimates.edf:
-        raise InputError(f"both models have {smaller.estimates.edf} parameters, so neither is nested in the other")
-    if not _is_nested(smaller, larger):
-        raise InputError(
-            f"{smaller.problem.formula} is not nested in {larger.problem.formula}: it has terms that the larger model "
-            "cannot express, so a likelihood ratio test of the two has no meaning"
-        )
-    lost = smaller.estimates.loglik - larger.estimates.loglik
-    if lost > NESTED_TOLERANCE:
-        raise InputError(
-            f"{larger.problem.formula} ended with a log likelihood {lost:.3g} below that of the nested "
-            f"{smaller.problem.formula}: it did not reach its optimum, so the comparison means nothing"
-        )
-
-
-def _is_nested(smaller: Fit, larger: Fit) -> bool:
-    """Tell whether the larger model can express every term of the smaller one, whatever the terms are called."""
-    small, large = smaller.matrices(), larger.matrices()
-    ones = np.ones((smaller.n_obs, int(smaller.problem.ordinal)))  # the thresholds
-    if not _spans(np.hstack([ones, large.nominal, large.X]), small.X) or not _spans(
-        np.hstack([ones, large.nominal]), small.nominal
-    ):
-        return False
-    free = ones[:, : int(smaller.problem.offset is None)]  # all can be stretched alike but for an offset
-    if not _spans(np.hstack([free, large.scale]), small.scale):
-        return False
-    for term, Z in zip(smaller.estimates.random, small.Z, strict=True):
-        others = zip(larger.estimates.random, large.Z, strict=True)
-        if not any(other.group == term.group and _spans(wider, Z) for other, wider in others):
-            return False
-    return True
-
-
-def _spans(columns: np.ndarray, others: np.ndarray) -> bool:
-    """Tell whether each of the other columns is a combination of the columns."""
-    if not others.size:
-        return True
-    rest = others - columns @ np.linalg.lstsq(columns, others, rcond=None)[0]
-    return bool((np.linalg.norm(rest, axis=0) <= 1e-7 * np.linalg.norm(others, axis=0)).all())
-
-
-def _numbers(fit: Fit, name: str) -> np.ndarray:
-    """Return the weights or the offset of the rows; nothing where there are none."""
-    column = getattr(fit.problem, name)
-    return np.empty(0) if column is None else fit.problem.columns[column].values[fit.estimates.rows]
-
-
-def _one_sided(summands: tuple[Summand, ...]) -> str | None:
-    return f"~ {written(summands)}" if summands else None
-
-
-def _same_response(a: Fit, b: Fit) -> bool:
-    return all(
-        np.array_equal(a.problem.columns[name].values, b.problem.columns[name].values, equal_nan=True)
-        for name in names(a.problem.formula.response)
-    )
-
-
-def _floats(values: np.ndarray) -> pa.Array:
-    """Return numbers with NaN as null, because a missing number is not a number."""
-    return pa.array(values, pa.float64(), from_pandas=True)

@@ -1,16 +1,17 @@
-"""A fit as text, laid out as R's ``summary`` lays it out."""
+"""A fit as text, laid out as R's ``summary`` lays it out, and as it is shown in a notebook."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.formats import as_text
+from ordbridge.escaping import for_html
+from ordbridge.formats import as_text, html_table
 from ordbridge.models.kinds import KINDS
 
 if TYPE_CHECKING:
-    from ordbridge.models.fit import Fit
+    from ordbridge.models.fitted import Fitted
 
-__all__ = ["factor_lines", "text"]
+__all__ = ["factor_lines", "html", "text"]
 
 TABLES = {
     ("fixed",): "Coefficients:",
@@ -20,7 +21,7 @@ TABLES = {
 STARS = "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1"
 
 
-def text(fit: Fit) -> str:
+def text(fit: Fitted) -> str:
     """Return the summary of a fit."""
     parts = [_head(fit)]
     if fit.estimates.random:
@@ -35,7 +36,18 @@ def text(fit: Fit) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _head(fit: Fit) -> str:
+def html(fit: Fitted) -> str:
+    """Return what was fitted, what is wrong with it, and its coefficients, for a notebook."""
+    problem = fit.problem
+    parts = [f"<p><b>{KINDS[problem.model].title}</b>: {for_html(problem.described)}, {fit.n_obs} ratings</p>"]
+    if not fit.converged:
+        parts.append("<p><b>The fit did not converge: do not trust its numbers.</b></p>")
+    parts += [f"<p>{for_html(c.text)}</p>" for c in fit.estimates.conditions if c.kind == "warning"]
+    rows = [row for row in fit.tidy().to_pylist() if row.pop("effect") == "fixed"]
+    return "".join([*parts, html_table(rows), html_table(fit.varcorr().to_pylist())])
+
+
+def _head(fit: Fitted) -> str:
     p, g = fit.problem, fit.glance().to_pylist()[0]
     method = {
         "clmm": f" fitted with {'the Laplace approximation' if p.nAGQ == 1 else f'{p.nAGQ}-point quadrature'}",
@@ -66,7 +78,7 @@ def _head(fit: Fit) -> str:
     return "\n".join([f"{KINDS[p.model].title}{method}", "", *lines])
 
 
-def factor_lines(fit: Fit) -> list[str]:
+def factor_lines(fit: Fitted) -> list[str]:
     """Say for each factor of the fixed part which levels it has, in their order, and which is the reference."""
     lines = []
     for row in fit.factors().to_pylist():
@@ -75,7 +87,7 @@ def factor_lines(fit: Fit) -> list[str]:
     return lines
 
 
-def _random(fit: Fit) -> str:
+def _random(fit: Fitted) -> str:
     rows = [["Groups", "Name", "Variance", "Std.Dev.", "Corr"]]
     last = None
     for row in fit.varcorr().to_pylist():

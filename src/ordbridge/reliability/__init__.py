@@ -19,15 +19,8 @@ from ordbridge.reliability.correlation import (
     spearman,
     test_retest,
 )
-from ordbridge.reliability.intervals import (
-    ArfInterval,
-    TInterval,
-    arf_interval,
-    margins,
-    raters_needed,
-    t_interval,
-    verdict_rates,
-)
+from ordbridge.reliability.few_raters import margins, raters_needed, verdict_rates
+from ordbridge.reliability.intervals import ArfInterval, TInterval, arf_interval, t_interval
 from ordbridge.reliability.intraclass import cronbach_alpha, icc
 from ordbridge.reliability.pair_agreement import cohen_kappa, davies_fleiss_kappa
 from ordbridge.reliability.plan_by_reliability import ReliabilityPlan, plan

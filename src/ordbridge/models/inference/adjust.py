@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["adjusted", "holm", "quantile"]
+__all__ = ["ADJUSTMENTS", "adjusted", "holm", "quantile"]
+
+ADJUSTMENTS = ("holm", "tukey", "bonferroni", "sidak", "fdr", "none")
 
 
 def adjusted(statistic: np.ndarray, df: np.ndarray, method: str, levels: int) -> np.ndarray:

@@ -13,7 +13,6 @@ there, and only the bootstrap knows that they are estimated.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -26,12 +25,14 @@ import pyarrow as pa
 
 from ordbridge.checks import choice, number, share, whole
 from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.formula import Call, Name, Summand, expand, names
+from ordbridge.formula import expand, names
 from ordbridge.models import predict as prediction
 from ordbridge.models import thresholds
-from ordbridge.models.columns import Column
 from ordbridge.models.engines import engine_module
-from ordbridge.models.inference.adjust import adjusted, quantile
+from ordbridge.models.factors import factor_column
+from ordbridge.models.fit_tables import floats
+from ordbridge.models.inference.adjust import ADJUSTMENTS, adjusted, quantile
+from ordbridge.models.inference.grid import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.hypothesis import on_rows
 from ordbridge.models.inference.resampling import (
     FAILURES,
@@ -56,9 +57,7 @@ __all__ = [
     "delta",
     "effects",
     "equivalence",
-    "level_word",
     "means",
-    "reference_grid",
 ]
 
 SCALES = ("rating", "latent", "probability")
@@ -75,20 +74,6 @@ class Line:
     level: str
     category: str | None = None
     null: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceGrid:
-    """Levels of a factor, within those of others, as rows of a model to be averaged."""
-
-    columns: dict[str, Column]
-    cells: tuple[tuple[tuple[str, ...], str, np.ndarray], ...]  # levels of by, level, its rows
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """Return all pairs of cells with the same levels of ``by``."""
-        return [
-            (i, j) for i, j in itertools.combinations(range(len(self.cells)), 2) if self.cells[i][0] == self.cells[j][0]
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +136,7 @@ def means(
 ) -> pa.Table:
     """Return means and pairwise differences; see :meth:`ordbridge.Fit.means`."""
     choice("on", on, SCALES)
+    choice("adjust", adjust, ADJUSTMENTS)
     choice("method", method, METHODS)
     share("conf_level", conf_level)
     _refuse(fit.problem, on)
@@ -172,9 +158,9 @@ def means(
             "category": pa.array([line.category for line in lines], pa.string()),
             "estimate": estimate,
             "std_error": error,
-            "df": _floats(df),
-            "statistic": _floats(statistic),
-            "p_value": _floats(p_value),
+            "df": floats(df),
+            "statistic": floats(statistic),
+            "p_value": floats(p_value),
             "conf_low": low,
             "conf_high": high,
         }
@@ -227,67 +213,20 @@ def _listed(by: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _wanted(fit: Fit, factor: str, by: str | Sequence[str] | None) -> list[str]:
     """Return the columns of ``by`` and of the factor."""
-    wanted = [fit._factor(name) for name in (*_listed(by), factor)]
+    wanted = [factor_column(fit.problem, name) for name in (*_listed(by), factor)]
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{factor!r} is in by, too; give other factors there")
     _warn_of_interactions(fit, wanted)
     return wanted
 
 
-def reference_grid(fit: Fit, wanted: Sequence[str]) -> ReferenceGrid:
-    """Return the reference grid: all combinations of levels, numeric columns at their means, wanted ones at each value.
-
-    The last wanted column is the factor, those before it are ``by``.
-    """
-    values: dict[str, Column] = {}
-    for name in _columns(fit.problem):
-        column = fit.problem.columns[name].take(fit.estimates.rows)
-        if column.kind == "numeric" and name not in wanted and not _is_factor(fit.problem, name):
-            values[name] = replace(column, values=np.array([column.values.mean()]), whole=None)
-        else:
-            values[name] = replace(column, values=np.unique(column.values), whole=None)
-    index = np.array(list(itertools.product(*(range(len(column.values)) for column in values.values()))))
-    columns = {name: column.take(index[:, k]) for k, (name, column) in enumerate(values.items())}
-    place = {name: k for k, name in enumerate(values)}
-    cells = []
-    for levels in itertools.product(*(range(len(values[name].values)) for name in wanted)):
-        own = np.all([index[:, place[name]] == k for name, k in zip(wanted, levels, strict=True)], axis=0)
-        words = [level_word(values[name], values[name].values[k]) for name, k in zip(wanted, levels, strict=True)]
-        cells.append((tuple(words[:-1]), words[-1], np.flatnonzero(own)))
-    return ReferenceGrid(columns, tuple(cells))
-
-
-def _columns(problem: Problem) -> list[str]:
-    """Return the columns that a prediction needs, and those of random slopes."""
-    slopes = (name for bar in problem.formula.random for s in bar.summands for name in names(s.term))
-    return list(dict.fromkeys((*problem.predictors, *slopes)))
-
-
-def _is_factor(problem: Problem, name: str) -> bool:
-    variables = (v for part in _parts(problem) for v in expand(part).variables)
-    return any(
-        isinstance(v, Call) and v.function in ("factor", "ordered") and v.arguments == (Name(name),) for v in variables
-    )
-
-
-def _parts(problem: Problem) -> tuple[tuple[Summand, ...], ...]:
-    return problem.formula.fixed, problem.nominal, problem.scale
-
-
-def level_word(column: Column, value: Any) -> str:
-    """Return the level that a value of a column stands for."""
-    if column.kind == "factor":
-        return column.levels[value]
-    return ("FALSE", "TRUE")[int(value)] if column.kind == "logical" else f"{value:g}"
-
-
 def _warn_of_interactions(fit: Fit, wanted: Sequence[str]) -> None:
-    for term in dict.fromkeys(term for part in _parts(fit.problem) for term in expand(part).terms):
+    for term in dict.fromkeys(term for part in parts_of(fit.problem) for term in expand(part).terms):
         inside = {name for variable in term for name in names(variable)}
         if wanted[-1] in inside and inside - set(wanted):
             others = ", ".join(sorted(inside - set(wanted)))
             text = f"means of {wanted[-1]} depend on {others}, with which it interacts: they may mislead; see by="
-            warnings.warn(text, StatisticalWarning, stacklevel=6)
+            warnings.warn(text, StatisticalWarning, stacklevel=5)
 
 
 def _asked(
@@ -460,7 +399,3 @@ def _bootstrap(
     work = Values(source, grid, value, len(value(found, engine_module("fast").matrices(problem, found, grid.columns))))
     drawn = np.array(list(results(work, whole("draws", draws, least=19), jobs, store, progress)))
     return percentiles(drawn, conf_level, notes)
-
-
-def _floats(values: np.ndarray) -> pa.Array:
-    return pa.array(values, pa.float64(), from_pandas=True)

@@ -26,8 +26,10 @@ from ordbridge.formula import Name, Summand, expand
 from ordbridge.formula import names as names_of
 from ordbridge.models import predict as prediction
 from ordbridge.models.engines import engine_module
+from ordbridge.models.factors import factor_column
+from ordbridge.models.inference.grid import level_word, reference_grid
 from ordbridge.models.inference.hypothesis import Term, label, on_rows, summands
-from ordbridge.models.inference.marginal_means import delta, level_word, reference_grid
+from ordbridge.models.inference.marginal_means import delta
 from ordbridge.models.problem import Estimates, Matrices, Problem
 
 if TYPE_CHECKING:
@@ -211,7 +213,7 @@ def _factor(fit: Fit, factor: str | None) -> tuple[str | None, Term | None]:
     for term in dict.fromkeys(term for part in parts for term in expand(part).terms if len(term) == 1):
         name = term[0].name if isinstance(term[0], Name) else str(term[0])
         try:
-            factors[fit._factor(name)] = term
+            factors[factor_column(problem, name)] = term
         except InputError:
             values = problem.columns[name].values[fit.estimates.rows] if name in problem.columns else np.empty(0)
             if 2 <= np.unique(values).size <= FEW:
@@ -219,7 +221,7 @@ def _factor(fit: Fit, factor: str | None) -> tuple[str | None, Term | None]:
     known = factors | numbered
     if factor is None:
         return next(iter(known.items()), (None, None))
-    column = factor if factor in numbered else fit._factor(factor)
+    column = factor if factor in numbered else factor_column(problem, factor)
     if column not in known:
         raise InputError(f"{factor} has no term of its own in this model; add it to the formula")
     return column, known[column]
