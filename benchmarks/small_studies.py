@@ -235,7 +235,9 @@ def stored(path: Path) -> pd.DataFrame:
     *lines, unfinished = path.read_text(encoding="utf-8").split("\n")
     if unfinished:
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return pd.read_csv(path)
+    known = pd.read_csv(path)
+    known["effect"] = known["effect"].round(3)  # as it is written in the grid
+    return known.drop_duplicates([*Cell._fields, "dataset", "method"])
 
 
 def run(path: Path, stages: list[Stage]) -> None:
@@ -277,22 +279,42 @@ def report(path: Path) -> str:
     return "\n".join([*lines, "", f"datasets without a p-value: {missing.to_dict()}"])
 
 
+def summary(path: Path) -> str:
+    """Return, for every number of raters, the mean share over the other cells and its range, as Markdown."""
+    known = stored(path)
+    known = known[known["slopes"] != "uncorrelated"].dropna(subset="p_value").copy()
+    keys = ["systems", "effect", "raters", "items", "variance", "slopes", "method"]
+    known["rejects"] = known["p_value"] <= LEVEL + ROUNDING
+    cells = known.groupby(keys)["rejects"].agg(["mean", "size"]).reset_index()
+    lines = [f"| systems | effect | raters | {' | '.join(METHODS)} |", "|---" * (3 + len(METHODS)) + "|"]
+    for key, own in cells.groupby(keys[:3]):
+        found = []
+        for method in METHODS:
+            shares = own.loc[(own["method"] == method) & (own["size"] >= 100), "mean"]
+            low, mean, high = (f"{value:.3f}".lstrip("0") for value in (shares.min(), shares.mean(), shares.max()))
+            found.append(f"{mean} ({low} to {high})" if len(shares) else "")
+        lines.append(f"| {key[0]} | {key[1]:g} | {key[2]} | {' | '.join(found)} |")
+    return "\n".join(lines)
+
+
 def table(here: pd.DataFrame, null: pd.DataFrame | None) -> list[str]:
-    """Return a row a cell; with ``null``, size-adjusted shares stand after a slash."""
+    """Return one row per cell; with ``null``, size-adjusted shares stand after a slash."""
     lines = [f"| raters | items | variance | slopes | n | {' | '.join(METHODS)} |", "|---" * (5 + len(METHODS)) + "|"]
-    keys = ["raters", "items", "variance", "slopes"]
-    for key, own in here.groupby(keys):
+    keys = ["raters", "items", "variance", "slopes", "method"]
+    found = {key: p for key, p in here.groupby(keys)["p_value"]}
+    at_null = {} if null is None else {key: p.dropna() for key, p in null.groupby(keys)["p_value"]}
+    for cell in sorted({key[:-1] for key in found}):
         shares = []
         for method in METHODS:
-            p = own.loc[own["method"] == method, "p_value"]
-            text = share(p <= LEVEL + ROUNDING, p.notna().sum()) if len(p) else ""
-            if null is not None and len(p) and method != "clmm bootstrap":
-                here_too = (null[keys] == pd.Series(key, index=keys)).all(axis=1)
-                p0 = null.loc[here_too & (null["method"] == method), "p_value"].dropna()
-                text += " / " + (share(p < np.quantile(p0, LEVEL), p.notna().sum()) if len(p0) >= 500 else "–")
-            shares.append(text + (f" ({len(p)})" if len(p) and method == "clmm bootstrap" else ""))
-        n = own.loc[own["method"] == "clmm wald", "dataset"].nunique()
-        lines.append(f"| {' | '.join(map(str, key))} | {n} | {' | '.join(shares)} |")
+            p, p0 = found.get((*cell, method)), at_null.get((*cell, method))
+            text = "" if p is None else share(p <= LEVEL + ROUNDING, p.notna().sum())
+            if null is not None and p is not None and method != "clmm bootstrap":
+                known = p0 is not None and len(p0) >= 500
+                text += " / " + (share(p < np.quantile(p0, LEVEL), p.notna().sum()) if known else "–")
+            shares.append(text + (f" ({len(p)})" if p is not None and method == "clmm bootstrap" else ""))
+        lines.append(
+            f"| {' | '.join(map(str, cell))} | {len(found.get((*cell, 'clmm wald'), ()))} | {' | '.join(shares)} |"
+        )
     return lines
 
 
@@ -310,7 +332,7 @@ def main() -> None:
     parser.add_argument("--stages", nargs="+", type=int, choices=numbers, default=list(numbers))
     args = parser.parse_args()
     if args.report:
-        print(report(args.store))
+        print(f"{summary(args.store)}\n{report(args.store)}")
         return
     warnings.simplefilter("ignore")
     run(args.store, [STAGES[number - 1] for number in args.stages])
