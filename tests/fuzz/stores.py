@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -94,6 +95,7 @@ class Fuzzer:
         self.home = Path(tempfile.mkdtemp(prefix="fuzz-"))
         build(self.home / "sound")
         build(self.home / "other", seed=8)
+        self.endings: Counter[str] = Counter()
         self.truth = {key(row): row for row in load(self.home / "sound").fits.to_pylist()}
 
     def close(self) -> None:
@@ -128,8 +130,10 @@ class Fuzzer:
             run.bias()
             assert 0 <= run.missing <= 2**31 * 4
             str(run.cells)
+            self.endings["read: only right rows"] += 1
         except InputError as error:
             assert_sentence(error)
+            self.endings["read: a sentence"] += 1
         finally:
             assert state(folder) == before, "reading has changed the folder"
 
@@ -138,11 +142,13 @@ class Fuzzer:
             run = carry_out(assignment(), folder, InProcess)
         except InputError as error:
             assert_sentence(error)
+            self.endings["continued: a sentence"] += 1
             return
         found = {key(row): row for row in run.fits.to_pylist()}
         assert found.keys() == self.truth.keys(), f"{len(found)} fits instead of {len(self.truth)}"
         for one, row in found.items():
             assert same_row(row, self.truth[one]), f"another result after continuing: {row}"
+        self.endings["continued: the whole right table"] += 1
 
     def _damage(self, folder: Path, chance: random.Random) -> str:
         what = chance.choice([self._manifest_bytes, self._manifest_values, self._part_bytes, self._part_rows,
@@ -408,6 +414,8 @@ def main() -> None:
         bad += 1
         print("a file outside the store was written")
     fuzzer.close()
+    for ending, cases in sorted(fuzzer.endings.items()):
+        print(f"{ending:35s} {cases:5d}")
     print(f"{len(numbers)} cases, {bad} bad")
     sys.exit(bool(bad))
 
