@@ -351,8 +351,9 @@ def rate_something(random: Random, engines: Sequence[str]) -> tuple[Callable[[],
         return lambda: check_number(reliability.generalizability(data, scale=scale, draws=2)), story
     level = str(random.choice(("nominal", "ordinal", "interval", "ratio")))
     group = "group" if random.random() < 0.3 else None
-    story = f"analyse {level} scale={scale!r}, {story}"
-    return lambda: check_number(reliability.analyse(data, level=level, scale=scale, group=group)), story
+    criterion = "criterion" if random.random() < 0.3 else None
+    options = {"level": level, "scale": scale, "group": group, "criterion": criterion}
+    return lambda: check_number(reliability.analyse(data, **options)), f"analyse {options}, {story}"
 
 
 def check_number(result: Any) -> None:

@@ -432,8 +432,8 @@ def _given_spread(scores: Sequence[float] | float | None, sd: float | None) -> f
 
 def _scores(given: Any) -> np.ndarray:
     """Return the scores as floats, in one row."""
-    values = np.asarray(given)
     try:
+        values = np.asarray(given)
         if values.dtype.kind in "cmM":  # which numpy would turn into some number
             raise TypeError
         return values.astype(float).ravel()
