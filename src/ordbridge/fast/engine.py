@@ -469,12 +469,6 @@ def _lm(problem: Problem) -> Estimates:
     ready, value = _with_response(problem)
     y = _numbers(problem, ready, value)
     n, p = _more_rows_than_columns(ready)
-    largest = float(np.abs(y).max(initial=0.0))
-    if largest and not 1e-150 < largest < 1e150:
-        raise FitError(
-            f"lm {problem.described} could not be fitted: the squares of its response, which is up to {largest:.3g}, are "
-            "beyond computing; rescale the response"
-        )
     beta, vcov, sigma, loglik = fit_lm(y, ready.X, ready.basis)
     return _linear_estimates(
         ready,
