@@ -40,6 +40,9 @@ COMPONENTS = ("R", "ordinal", "lmerTest", "lme4", "emmeans", "pbkrtest", "BLAS",
 SAME = 1e-6
 """Below it two numbers are the same: R's own lmer varies by 1e-8 from run to run, and a search ends where it ends."""
 
+UNITS = ("log likelihood", "estimate / s.e.", "std_error", "df", "p_value")
+"""In which fits are compared: standard errors and df relative to their size, the others as they are."""
+
 Job = tuple[str, str, str, Any, dict[str, Any]]
 UNEVEN = [1.0, 3.0, 2.0, 5.0, 4.0, 4.5, 2.5, 1.5]
 PAIRS, QUADS = [*"aabbccdd"], [*"aaaabbbbccccdddd"]
@@ -160,14 +163,15 @@ def compare(files: list[Path]) -> None:
             f"\n## {files[0].stem} and {file.stem}: {len(table)} fits, "
             f"{len(table) - len(beyond)} of them the same to {SAME:g}\n"
         )
+        print("| model | fits | the same | largest difference of: " + " | ".join(UNITS) + " |\n" + "|---" * 8 + "|")
+        for model in ("clm", "clmm", "lm", "lmer"):
+            rows = {name: row for name, row in table.items() if name.endswith(f"({model})")}
+            largest = [max(row[unit] for row in rows.values()) for unit in UNITS]
+            same = sum(name not in beyond for name in rows)
+            print(f"| {model} | {len(rows)} | {same} | " + " | ".join(f"{value:.1e}" for value in largest) + " |")
+        print()
         if beyond:
-            print(
-                "| fit | log likelihood, higher in | "
-                + " | ".join(next(iter(beyond.values())))
-                + " |\n"
-                + "|---" * 7
-                + "|"
-            )
+            print("| fit | log likelihood, higher in | " + " | ".join(UNITS) + " |\n" + "|---" * 7 + "|")
         for name, row in sorted(beyond.items(), key=lambda item: -item[1]["p_value"]):
             gain = new[name]["loglik"] - old[name]["loglik"]
             where = "–" if abs(gain) <= SAME else file.stem if gain > 0 else files[0].stem

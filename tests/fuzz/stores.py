@@ -158,7 +158,7 @@ class Fuzzer:
         return "nothing more to damage"
 
     def _manifest_bytes(self, folder: Path, chance: random.Random) -> str:
-        file = folder / "manifest.json"
+        file = manifest_of(folder)
         text = file.read_bytes()
         name, data = chance.choice([
             ("empty", b""), ("truncated", text[: chance.randrange(len(text))]), ("random", chance.randbytes(300)),
@@ -171,7 +171,7 @@ class Fuzzer:
         return name
 
     def _manifest_values(self, folder: Path, chance: random.Random) -> str:
-        file = folder / "manifest.json"
+        file = manifest_of(folder)
         manifest = json.loads(file.read_text())
         places = list(walk(manifest))
         for _ in range(chance.choice((1, 1, 2))):
@@ -190,7 +190,7 @@ class Fuzzer:
         return f"{action} {place!r}"
 
     def _part_bytes(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         data = part.read_bytes()
         name, changed = chance.choice([
             ("empty", b""), ("truncated", data[: chance.randrange(len(data))]), ("flipped", flipped(data, chance)),
@@ -203,7 +203,7 @@ class Fuzzer:
         return name
 
     def _part_rows(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         table = pq.read_table(part)
         rows = table.to_pylist()
         row = chance.choice(rows)
@@ -228,7 +228,7 @@ class Fuzzer:
         return name
 
     def _part_columns(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         table = pq.read_table(part)
         column = chance.choice(table.column_names)
         action = chance.choice(("drop", "text", "double", "list", "rename", "extra", "metadata", "other run"))
@@ -256,7 +256,7 @@ class Fuzzer:
 
     def _strange_files(self, folder: Path, chance: random.Random) -> str:
         fits = folder / "fits"
-        part = chance.choice(sorted(fits.glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         elsewhere = self.home / "precious"
         elsewhere.write_text("precious")
         name = chance.choice(STRANGE)
@@ -331,6 +331,18 @@ IMPOSSIBLE: list[tuple[str, str, Any]] = [
     ("contradiction", "contradiction", None),
     ("bomb", "bomb", None),
 ]
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the parts that are files: to open what another damage has put there would wait for ever."""
+    return sorted(part for part in (folder / "fits").glob("*.parquet") if part.is_file())
+
+
+def manifest_of(folder: Path) -> Path:
+    file = folder / "manifest.json"
+    if not file.is_file():
+        raise FileNotFoundError(file)
+    return file
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
