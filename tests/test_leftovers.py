@@ -98,3 +98,30 @@ def test_a_group_that_is_killed_leaves_nothing_after_the_next_run(temporary):
     assert set(leftovers.SEMAPHORES.glob("sem.loky-*")) <= before | {
         path for path in leftovers.SEMAPHORES.glob("sem.loky-*") if not path.name.startswith(f"sem.loky-{program.pid}-")
     }
+
+
+KILLED_WHILE_R_STARTS = """
+import os, signal, subprocess
+from ordbridge.bridge import session
+
+real = subprocess.run
+
+def run(*arguments, **options):
+    done = real(*arguments, **options)
+    if "write.csv" in str(arguments):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+subprocess.run = run
+session.require("stats")
+"""
+
+
+@pytest.mark.needs_r
+def test_who_is_killed_while_r_starts_leaves_nothing(temporary):
+    """At that moment rpy2 has a file with the whole environment, and with all secrets that are in it."""
+    done = subprocess.run([sys.executable, "-c", KILLED_WHILE_R_STARTS], capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert [path for path in temporary.rglob("*.csv") if "PATH" in path.read_text()], "the kill came too late"
+    leftovers.sweep()
+    assert [path.name for path in temporary.iterdir()] == []

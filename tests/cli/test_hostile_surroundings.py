@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ordbridge.bridge import doctor
 from ordbridge.cli import main
-from ordbridge.power import backends
 
 SIMULATE = ["simulate", "--preset", "howcroft2021", "--variance", "low", "--effect", "0.62"]
 
@@ -51,13 +49,64 @@ def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path: Path, command: l
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_workers_and_doctor_import_nothing_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert backends.WORKERS_ENVIRONMENT["PYTHONSAFEPATH"] == "1"
-    (tmp_path / "rpy2").mkdir()
-    (tmp_path / "rpy2" / "__init__.py").write_text("open('PWNED', 'w')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(doctor, "START", "import rpy2")
-    doctor._start_row("3.6.5", "4.2.2", "")
-    assert not (tmp_path / "PWNED").exists()
+TRAPS = ("random", "numpy", "queue", "socket", "selectors", "joblib", "pyarrow", "distributed", "rpy2")
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Path:
+    """Return a folder with files called as modules are, which leave a mark when somebody imports them."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in TRAPS:
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'PWNED')!r}, 'a').write({name!r})\nraise ImportError\n")
+    return folder
+
+
+def in_folder(folder: Path, *words: str | Path) -> str:
+    """Run a program there, as people do, whose own folder is another one; return what it prints."""
+    done = subprocess.run([*map(str, words)], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+ORDBRIDGE = Path(sys.executable).with_name("ordbridge")
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+@pytest.mark.slow
+def test_workers_import_nothing_from_the_working_folder(trapped: Path, backend: str) -> None:
+    if backend == "dask":
+        pytest.importorskip("distributed")
+    words = ["--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3", "--effects", "0.62"]
+    words += ["--models", "lm", "--engine", "fast", "--sims", "4", "--jobs", "2", "--backend", backend, "--quiet"]
+    assert "4 fits in run" in in_folder(trapped, ORDBRIDGE, "power", *words, "--store", "run")
+    assert not (trapped / "PWNED").exists()
+
+
+@pytest.mark.needs_r
+def test_doctor_imports_nothing_from_the_working_folder(trapped: Path) -> None:
+    assert "fits can run" in in_folder(trapped, ORDBRIDGE, "doctor")
+    assert not (trapped / "PWNED").exists()
+
+
+APP = """
+import time
+from ordbridge.app.jobs import Jobs
+
+if __name__ == "__main__":
+    jobs = Jobs()
+    study = jobs.new()
+    job = jobs.start(study, "recognise", {})
+    while jobs.job(study, job).snapshot()["state"] == "running":
+        time.sleep(0.1)
+    print(jobs.job(study, job).snapshot())
+    jobs.close()
+"""
+
+
+@pytest.mark.slow
+def test_the_page_imports_nothing_from_the_working_folder(trapped: Path, tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "app.py").write_text(APP)
+    assert "'state'" in in_folder(trapped, sys.executable, tmp_path / "program" / "app.py")
+    assert not (trapped / "PWNED").exists()

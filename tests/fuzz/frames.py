@@ -5,7 +5,8 @@
 Every case draws a table whose columns hold anything that a data frame can hold, and gives it to one job: a fit of one
 of the four models, a coefficient or analysis of reliability, or a reader of files. Only the errors of the package may
 come out, with one sentence each; a fit must not have a null p-value or a likelihood that is not a number without a
-condition that says why. A case is named by its number, so that ``--first 17 --cases 1`` repeats it.
+condition that says why. A case is named by its number, so that ``--first 17 --cases 1`` repeats it. At the end a table
+says how many cases of each job there were, and how they ended.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import argparse
 import datetime
 import decimal
 import math
+import re
 import signal
 import sys
 import tempfile
 import traceback
 import uuid
 import warnings
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -348,8 +351,9 @@ def rate_something(random: Random, engines: Sequence[str]) -> tuple[Callable[[],
         return lambda: check_number(reliability.generalizability(data, scale=scale, draws=2)), story
     level = str(random.choice(("nominal", "ordinal", "interval", "ratio")))
     group = "group" if random.random() < 0.3 else None
-    story = f"analyse {level} scale={scale!r}, {story}"
-    return lambda: check_number(reliability.analyse(data, level=level, scale=scale, group=group)), story
+    criterion = "criterion" if random.random() < 0.3 else None
+    options = {"level": level, "scale": scale, "group": group, "criterion": criterion}
+    return lambda: check_number(reliability.analyse(data, **options)), f"analyse {options}, {story}"
 
 
 def check_number(result: Any) -> None:
@@ -427,8 +431,8 @@ def time_limit(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def check(number: int, engines: Sequence[str] = ("fast",)) -> str:
-    """Run one case and return how it ended; raise an AssertionError if it went wrong."""
+def check(number: int, engines: Sequence[str] = ("fast",)) -> tuple[str, str]:
+    """Run one case and return what it was and how it ended; raise an AssertionError if it went wrong."""
     random = np.random.default_rng(number)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -441,12 +445,21 @@ def check(number: int, engines: Sequence[str] = ("fast",)) -> str:
             said = str(error)
             SAID.append(said)
             assert said.strip() and "\n" not in said and len(said) < 6000, f"{story}\nnot one sentence: {said!r}"
-            return type(error).__name__
+            return kind_of(story), type(error).__name__
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             raise AssertionError(f"case {number}: {story}\n{traceback.format_exc()}") from error
-    return "result"
+    return kind_of(story), "result"
+
+
+def kind_of(story: str) -> str:
+    """Return the job of a case: a model with its engine, reliability, or reading."""
+    first = re.split(r"[ ,]", story, maxsplit=1)[0]
+    if first in ("clm", "clmm", "lm", "lmer"):
+        engine = "r" if "'engine': 'r'" in story else "fast"
+        return f"{first}, engine {engine}"
+    return "reading and checking" if first in ("read", "check") else "reliability"
 
 
 def main() -> None:
@@ -455,19 +468,23 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--engines", nargs="+", default=["fast"])
     args = parser.parse_args()
-    endings: dict[str, int] = {}
+    endings: dict[str, Counter[str]] = defaultdict(Counter)
     failed = []
     for number in range(args.first, args.first + args.cases):
         if "r" in args.engines:
             print("case", number, file=sys.stderr, flush=True)  # R may take the process with it
         try:
-            ended = check(number, args.engines)
+            kind, ended = check(number, args.engines)
         except AssertionError as error:
-            ended = "WRONG"
+            kind, ended = "WRONG", "WRONG"
             failed.append(number)
             print(str(error)[-2500:], "\n", flush=True)
-        endings[ended] = endings.get(ended, 0) + 1
-    print(f"{args.cases} cases from {args.first}: {endings}; wrong: {failed}")
+        endings[kind][ended] += 1
+    for kind in sorted(endings):
+        print(f"{kind:25s} {sum(endings[kind].values()):5d}: {dict(endings[kind])}")
+    whole = sum(endings.values(), Counter())
+    print(f"{args.cases} cases from {args.first}: {whole['result']} results, ", end="")
+    print(f"{whole.total() - whole['result'] - len(failed)} sentences; wrong: {failed}")
     sys.exit(bool(failed))
 
 

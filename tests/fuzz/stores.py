@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -94,6 +95,7 @@ class Fuzzer:
         self.home = Path(tempfile.mkdtemp(prefix="fuzz-"))
         build(self.home / "sound")
         build(self.home / "other", seed=8)
+        self.endings: Counter[str] = Counter()
         self.truth = {key(row): row for row in load(self.home / "sound").fits.to_pylist()}
 
     def close(self) -> None:
@@ -128,8 +130,10 @@ class Fuzzer:
             run.bias()
             assert 0 <= run.missing <= 2**31 * 4
             str(run.cells)
+            self.endings["read: only right rows"] += 1
         except InputError as error:
             assert_sentence(error)
+            self.endings["read: a sentence"] += 1
         finally:
             assert state(folder) == before, "reading has changed the folder"
 
@@ -138,21 +142,23 @@ class Fuzzer:
             run = carry_out(assignment(), folder, InProcess)
         except InputError as error:
             assert_sentence(error)
+            self.endings["continued: a sentence"] += 1
             return
         found = {key(row): row for row in run.fits.to_pylist()}
         assert found.keys() == self.truth.keys(), f"{len(found)} fits instead of {len(self.truth)}"
         for one, row in found.items():
             assert same_row(row, self.truth[one]), f"another result after continuing: {row}"
+        self.endings["continued: the whole right table"] += 1
 
     def _damage(self, folder: Path, chance: random.Random) -> str:
         what = chance.choice([self._manifest_bytes, self._manifest_values, self._part_bytes, self._part_rows,
                               self._part_rows, self._part_rows, self._part_columns, self._strange_files])  # fmt: skip
-        with suppress(OSError, IndexError, pa.ArrowException, json.JSONDecodeError, RecursionError, UnicodeError):
+        with suppress(OSError, IndexError, ValueError, pa.ArrowException, RecursionError):  # nothing is left to damage
             return f"{what.__name__[1:]}: {what(folder, chance)}"
         return "nothing more to damage"
 
     def _manifest_bytes(self, folder: Path, chance: random.Random) -> str:
-        file = folder / "manifest.json"
+        file = manifest_of(folder)
         text = file.read_bytes()
         name, data = chance.choice([
             ("empty", b""), ("truncated", text[: chance.randrange(len(text))]), ("random", chance.randbytes(300)),
@@ -165,7 +171,7 @@ class Fuzzer:
         return name
 
     def _manifest_values(self, folder: Path, chance: random.Random) -> str:
-        file = folder / "manifest.json"
+        file = manifest_of(folder)
         manifest = json.loads(file.read_text())
         places = list(walk(manifest))
         for _ in range(chance.choice((1, 1, 2))):
@@ -184,7 +190,7 @@ class Fuzzer:
         return f"{action} {place!r}"
 
     def _part_bytes(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         data = part.read_bytes()
         name, changed = chance.choice([
             ("empty", b""), ("truncated", data[: chance.randrange(len(data))]), ("flipped", flipped(data, chance)),
@@ -197,7 +203,7 @@ class Fuzzer:
         return name
 
     def _part_rows(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         table = pq.read_table(part)
         rows = table.to_pylist()
         row = chance.choice(rows)
@@ -222,7 +228,7 @@ class Fuzzer:
         return name
 
     def _part_columns(self, folder: Path, chance: random.Random) -> str:
-        part = chance.choice(sorted((folder / "fits").glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         table = pq.read_table(part)
         column = chance.choice(table.column_names)
         action = chance.choice(("drop", "text", "double", "list", "rename", "extra", "metadata", "other run"))
@@ -250,7 +256,7 @@ class Fuzzer:
 
     def _strange_files(self, folder: Path, chance: random.Random) -> str:
         fits = folder / "fits"
-        part = chance.choice(sorted(fits.glob("*.parquet")))
+        part = chance.choice(parts_of(folder))
         elsewhere = self.home / "precious"
         elsewhere.write_text("precious")
         name = chance.choice(STRANGE)
@@ -325,6 +331,18 @@ IMPOSSIBLE: list[tuple[str, str, Any]] = [
     ("contradiction", "contradiction", None),
     ("bomb", "bomb", None),
 ]
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the parts that are files: to open what another damage has put there would wait for ever."""
+    return sorted(part for part in (folder / "fits").glob("*.parquet") if part.is_file())
+
+
+def manifest_of(folder: Path) -> Path:
+    file = folder / "manifest.json"
+    if not file.is_file():
+        raise FileNotFoundError(file)
+    return file
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -408,6 +426,8 @@ def main() -> None:
         bad += 1
         print("a file outside the store was written")
     fuzzer.close()
+    for ending, cases in sorted(fuzzer.endings.items()):
+        print(f"{ending:35s} {cases:5d}")
     print(f"{len(numbers)} cases, {bad} bad")
     sys.exit(bool(bad))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,17 @@ class TestFailedOnce:
         with pytest.raises(ob.InputError, match=sentence):
             reliability.prepare([[1, 2], [3, 2]], scale=scale)
 
+    def test_a_criterion_of_a_kind_that_arrow_cannot_tell_apart(self) -> None:
+        who, what = list("abab") * 2, [1, 1, 2, 2] * 2
+        data = {"item": what, "participant": who, "rating": [1, 2, 3, 3, 2, 2, 3, 1]}
+        data["criterion"] = [uuid.UUID(int=k // 4) for k in range(8)]
+        with pytest.raises(ob.InputError, match="there is a column 'criterion': give criterion='criterion'"):
+            reliability.generalizability(data, draws=2)
+        with pytest.raises(ob.InputError, match=r"column 'criterion' has the type .*uuid.*; make it text or numbers"):
+            reliability.analyse(data, criterion="criterion")
+
     @pytest.mark.parametrize(
-        "scores", [["a", "b"], [1j, 2j], np.array([1j, 2.0]), pd.Categorical(["x", "y"]), [None, 1]]
+        "scores", [["a", "b"], [1j, 2j], [[1, 1], [1], []], np.array([1j, 2.0]), pd.Categorical(["x", "y"]), [None, 1]]
     )
     def test_scores_that_are_no_numbers(self, scores: object) -> None:
         for ask in (reliability.t_interval, lambda given: reliability.raters_needed(given, margin=1)):

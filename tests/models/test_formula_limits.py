@@ -89,3 +89,11 @@ def test_numbers_beyond_computing(power: int) -> None:
             assert "rescale" in str(error)
         else:
             assert fit.conditions.num_rows and not fit.converged
+
+
+@pytest.mark.parametrize("power", [-300, 160, 300])
+def test_a_response_whose_squares_are_beyond_computing(power: int) -> None:
+    with pytest.raises(
+        ob.FitError, match=r"the squares of the response, up to .* are beyond computing; rescale the response"
+    ):
+        ob.lm("y ~ x", DATA | {"y": DATA["y"] * 10.0**power}, engine="fast")

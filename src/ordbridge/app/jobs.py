@@ -18,6 +18,7 @@ from ordbridge.errors import InputError
 __all__ = ["Jobs"]
 
 MOST_RUNNING = 4  # jobs of one study at a time
+_starting = threading.Lock()
 
 
 class Job:
@@ -29,10 +30,13 @@ class Job:
         self._lock = threading.Lock()
         own, other = _context().Pipe(duplex=False)
         from ordbridge.app.work import carry_out
+        from ordbridge.power.backends import environment
 
         words = (other, kind, None if file is None else str(file), options, str(folder))
         self._process = _context().Process(target=carry_out, args=words)  # not a daemon: it has workers
-        self._process.start()
+        # the process from which all others are copied is not to import a socket.py of the folder where it starts
+        with _starting, environment(PYTHONSAFEPATH="1"):
+            self._process.start()
         other.close()
         threading.Thread(target=self._listen, args=(own,), daemon=True).start()
 

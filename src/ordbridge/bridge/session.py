@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -119,9 +120,11 @@ def _sheltered_environment() -> Iterator[None]:
     files = ("R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER")
     before = {name: os.environ.get(name) for name in (*files, "LD_LIBRARY_PATH", "TMPDIR")}
     os.environ.update({**dict.fromkeys(files, os.devnull), "TMPDIR": str(private_folder())})
+    folder, tempfile.tempdir = tempfile.tempdir, str(private_folder())  # which Python has looked up once and for all
     try:
         yield
     finally:
+        tempfile.tempdir = folder
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

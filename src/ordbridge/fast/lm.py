@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from ordbridge.errors import FitError
+
 __all__ = ["Basis", "basis_of", "fit_lm"]
 
 Basis = tuple[np.ndarray, np.ndarray]  # the columns X as Q R: orthonormal columns Q, and the inverse of R
@@ -27,6 +29,9 @@ def fit_lm(y: np.ndarray, X: np.ndarray, basis: Basis | None = None) -> tuple[np
     ([0.9167, 1.25], 0.2041)
     """
     n, p = X.shape
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest and not 1e-150 < largest < 1e150:
+        raise FitError(f"the squares of the response, up to {largest:.3g}, are beyond computing; rescale the response")
     Q, R_inverse = basis or basis_of(X)
     part = Q.T @ y
     residual = y - Q @ part

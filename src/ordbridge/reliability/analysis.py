@@ -354,7 +354,11 @@ def _criteria(table: pa.Table, criterion: str | None) -> Iterator[tuple[str, pa.
     column = tables.column(table, criterion, role="criterion")
     if column.null_count:
         raise InputError(f"column {criterion!r} is empty in some rows; fill it in or drop them")
-    for value in sorted(pc.unique(column).to_pylist()):
+    try:
+        criteria = sorted(pc.unique(column).to_pylist())
+    except (pa.ArrowException, TypeError):
+        raise InputError(f"column {criterion!r} has the type {column.type}; make it text or numbers") from None
+    for value in criteria:
         yield str(value), table.filter(pc.equal(column, value))
 
 

@@ -237,7 +237,8 @@ def _refuse_forgotten_criterion(data: Any, ratings: Ratings) -> None:
     if isinstance(data, (np.ndarray, list, tuple)):
         return
     table, _ = tables.usable(data)
-    if "criterion" in table.column_names and len(table["criterion"].unique()) > 1:
+    # as text, because Arrow cannot compare values of every kind
+    if "criterion" in table.column_names and len(set(map(str, table["criterion"].to_pylist()))) > 1:
         cell = ratings.row * len(ratings.raters) + ratings.column
         again = int(np.argmax(np.bincount(cell)[cell] > 1))
         raise InputError(
