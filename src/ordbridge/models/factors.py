@@ -55,7 +55,7 @@ def _reference(terms: Sequence[str], factor: str, levels: Sequence[str]) -> str 
 
 
 def factor_column(problem: Problem, factor: str) -> str:
-    """Return the column of a factor that is not random, which may be named as it stands in the formula."""
+    """Return the column of a factor that is not random, which may be named as the formula has it."""
     found = {}
     for variable in expand((*problem.formula.fixed, *problem.nominal, *problem.scale)).variables:
         match variable:

@@ -32,7 +32,7 @@ class Fitted:
     seconds: float
 
     def __repr__(self) -> str:
-        """Say in a line what was fitted."""
+        """Say in one line what was fitted."""
         return f"<{self.problem.model} {self.problem.described}, {self.n_obs} ratings, engine {self.engine!r}>"
 
     def _repr_html_(self) -> str:
@@ -124,7 +124,7 @@ class Fitted:
         """Return the factors of the fixed part, their levels in order, and the reference that others are set against.
 
         Text has its values sorted by code point, a categorical keeps its order. An ordered factor, which R codes by
-        polynomials, has no reference, nor has a factor with a coefficient for every level.
+        polynomials, has no reference, and neither has a factor with a coefficient for every level.
 
         Returns
         -------

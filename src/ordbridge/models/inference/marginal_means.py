@@ -202,7 +202,7 @@ def equivalence(
 
 def _refuse(problem: Problem, on: str) -> None:
     if on == "probability" and not problem.ordinal:
-        raise InputError(f"{problem.model} knows no categories; on='probability' is for clm and clmm")
+        raise InputError(f"{problem.model} has no categories; on='probability' is for clm and clmm")
     if problem.threshold == "symmetric2":
         raise InputError("means are not known for threshold='symmetric2'; use another threshold")
 
