@@ -105,9 +105,9 @@ class Fit(Fitted):
         StatisticalWarning
             The factor takes part in an interaction, so that the differences depend on other predictors.
         """
-        from ordbridge.models.contrasts import contrasts
+        from ordbridge.models.level_differences import pairwise_differences
 
-        return contrasts(self, factor, adjust, conf_level)
+        return pairwise_differences(self, factor, adjust, conf_level)
 
     def test(
         self,

@@ -15,7 +15,7 @@ from ordbridge.models import fit_tables
 from ordbridge.models import predict as prediction
 from ordbridge.models.columns import Column
 from ordbridge.models.engines import engine_module
-from ordbridge.models.factors import factors
+from ordbridge.models.fit_factors import factor_table
 from ordbridge.models.prepare import encode_new
 from ordbridge.models.problem import Estimates, Matrices, Problem
 
@@ -131,7 +131,7 @@ class Fitted:
         pyarrow.Table
             factor, levels, ordered, reference.
         """
-        return factors(self)
+        return factor_table(self)
 
     def varcorr(self) -> pa.Table:
         """Return standard deviations, variances and correlations of the random effects.

@@ -29,11 +29,11 @@ from ordbridge.formula import expand, names
 from ordbridge.models import predict as prediction
 from ordbridge.models import thresholds
 from ordbridge.models.engines import engine_module
-from ordbridge.models.factors import factor_column
+from ordbridge.models.fit_factors import factor_column
 from ordbridge.models.fit_tables import floats
 from ordbridge.models.inference.adjust import ADJUSTMENTS, adjusted, quantile
-from ordbridge.models.inference.grid import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.hypothesis import on_rows
+from ordbridge.models.inference.reference_rows import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.resampling import (
     FAILURES,
     Source,

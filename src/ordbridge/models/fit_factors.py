@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
     from ordbridge.models.problem import Problem
 
-__all__ = ["factor_column", "factors"]
+__all__ = ["factor_column", "factor_table"]
 
 COLUMNS = {
     "factor": pa.string(),
@@ -26,7 +26,7 @@ COLUMNS = {
 }
 
 
-def factors(fit: Fitted) -> pa.Table:
+def factor_table(fit: Fitted) -> pa.Table:
     """Return the factors of the fixed part; see :meth:`ordbridge.Fit.factors`."""
     rows: list[dict[str, Any]] = []
     for variable in expand(fit.problem.formula.fixed).variables:
