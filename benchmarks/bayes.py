@@ -3,7 +3,7 @@
     python benchmarks/bayes.py [--only wine|published|low] [--draws 4000] [--cells FOLDER]
 
 *wine*: Randall (1989), from R's ordinal. *published*: the first of the published cells, 50 items with 3 ratings
-(simulated alike if the folder is not at hand). *low*: 30 items with 3 ratings simulated from the low variances of
+(simulated alike if the folder is not there). *low*: 30 items with 3 ratings simulated from the low variances of
 Howcroft & Rieser (2021), effect 0.31. Needs ``pip install 'ordbridge[bayes]'``, and a minute or two of processor time
 per dataset.
 """

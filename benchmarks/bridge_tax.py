@@ -50,7 +50,7 @@ def plain_r(call: str, problem: Problem) -> Callable[[], object]:
 
 
 def simulated() -> pd.DataFrame:
-    """Return a table like the published cell of 50 items and 3 ratings, where the file is not at hand."""
+    """Return a table like the published cell of 50 items and 3 ratings, where the file is not there."""
     from ordbridge import design, papers, simulate
 
     plan = design.howcroft2021(50, 3)

@@ -28,7 +28,7 @@ TIMEOUT = 7200
 
 
 def sparse(ratings: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return who rates what: 20 ratings a participant, and items with about sqrt(ratings) of them in all."""
+    """Return who rates what: 20 ratings per participant, and items with about sqrt(ratings) of them in all."""
     items = max(20, int(2 * ratings**0.5))
     participants = ratings // 20
     random = np.random.default_rng(1)

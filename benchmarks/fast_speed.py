@@ -6,7 +6,7 @@ R is called through ordbridge and fits every dataset once by clmm (its fits take
 the fast engine several times more, of which the median counts; both are charged processor time, which a busy machine
 blurs less. ``--quick`` leaves out
 what takes R more than half a minute. The cells are those of the published design, from the folder of reference tables
-if it is at hand, otherwise simulated alike.
+if it is there, otherwise simulated alike.
 """
 
 from __future__ import annotations

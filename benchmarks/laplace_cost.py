@@ -2,7 +2,7 @@
 
     python benchmarks/laplace_cost.py [--draws 4000] [--cells FOLDER]
 
-``fit.check_laplace()`` on each of the six published cells (simulated alike if the folder is not at hand) and, beside
+``fit.check_laplace()`` on each of the six published cells (simulated alike if the folder is not there) and, beside
 quadrature with 30 points, on wine (Randall 1989, from R's ordinal).
 """
 

@@ -6,7 +6,7 @@
 
 The grid was fixed before it was run: 3, 5, 10, 20 raters × 20, 50, 100 items × low and high variance (the settings of
 Howcroft & Rieser 2021) × two kinds of slopes × 2 and 4 systems × no effect and an effect of .31 of the last system
-(half a distance between thresholds), 1000 datasets a cell. Everyone rates every item under every system. Models have
+(half a distance between thresholds), 1000 datasets per cell. Everyone rates every item under every system. Models have
 maximal random effects; clmm has the link of the truth, probit.
 
 Slopes are ``centred`` (they vary around the mean of the systems, uncorrelated with the intercept) or ``treatment``

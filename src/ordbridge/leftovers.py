@@ -1,7 +1,7 @@
 """Temporary folders that are removed even if their process was killed: by the next one that looks.
 
 Each has a lock beside it, which the system lets go of when the process ends, however it ends. A folder whose lock can
-be taken has no owner any more. The same is done for the semaphores of worker processes, which carry a process number.
+be taken no longer has an owner. The same is done for the semaphores of worker processes, which carry a process number.
 """
 
 from __future__ import annotations

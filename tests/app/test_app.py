@@ -201,7 +201,7 @@ def test_strangers_get_nothing(app: str) -> None:
     assert "nothing called" in request(app, "POST", f"/studies/{study}/jobs", b'{"kind": "eval"}', **mine)[1]["error"]
     assert request(app, "POST", "/power", b'{"items": "many"}', **mine)[0] == 400
     assert request(app, "POST", f"/studies/{study}/forget", b"{}", **mine)[0] == 200
-    assert "not open any more" in request(app, "GET", f"/studies/{study}/jobs/x", **mine)[1]["error"]
+    assert "no longer open" in request(app, "GET", f"/studies/{study}/jobs/x", **mine)[1]["error"]
     assert request(app, "GET", "/")[0] == 200
 
 

@@ -1,4 +1,4 @@
-"""``ordbridge read`` and ``ordbridge check`` as they are typed, and the checks inside of other commands."""
+"""``ordbridge read`` and ``ordbridge check`` as they are typed, and the checks inside other commands."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_amidei_counts_the_questions_of_each_pair_of_six_judges(tmp_path):
         assert row["kappa_cut_off"] == amidei2019.cut_off(row["kappa"])
         assert row["kappa"] != row["fleiss_1971"]
     at_hand = {(row["rater_a"], row["rater_b"]): row["kappa_paper"] for row in pairs}
-    assert at_hand["P001", "P006"] == ".08" and at_hand["P001", "P005"] == "not at hand"
+    assert at_hand["P001", "P006"] == ".08" and at_hand["P001", "P005"] == "not available"
 
 
 def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):

@@ -133,7 +133,7 @@ def cluster(tmp_path):
 @pytest.mark.parametrize(
     ("gone", "sentence"),
     [
-        ("scheduler", "does not answer any more"),
+        ("scheduler", "no longer answers"),
         ("worker", "are gone"),
     ],
 )

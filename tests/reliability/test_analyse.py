@@ -215,7 +215,7 @@ def test_warnings_of_what_makes_coefficients_lie():
 
 def test_sorted_ratings_are_not_read_as_consistent_raters():
     table = long(np.sort(simulated([0, 0, 0]), axis=1))
-    with pytest.warns(StatisticalWarning, match="'P1' is never above 'P2' in any of 60 common items"):
+    with pytest.warns(StatisticalWarning, match="'P1' is never above rater 'P2' in any of 60 common items"):
         result = rel.analyse(table, conf_level=None)
     assert (
         result.readings["reading"][0].as_py().startswith("One rater is never below another: if the ratings were sorted")

@@ -105,7 +105,7 @@ def test_options_are_checked():
 
 def test_options_of_the_last_release_still_work():
     ratings = two_raters(40, np.random.default_rng(1))
-    with pytest.warns(DeprecationWarning, match="needs no draws any more"):
+    with pytest.warns(DeprecationWarning, match="no longer needs draws"):
         assert rel.cohen_kappa(ratings, draws=0).conf_low is None
     with pytest.warns(DeprecationWarning, match="confidence is now conf_level"):
         assert rel.cohen_kappa(ratings, confidence=0.9) == rel.cohen_kappa(ratings, conf_level=0.9)

@@ -110,7 +110,7 @@ class Jobs:
         """Return a study, or say that it is gone."""
         with self._lock:
             if name not in self._studies:
-                raise InputError("this study is not open any more; drop the file again")
+                raise InputError("this study is no longer open; drop the file again")
             return self._studies[name]
 
     def start(self, name: str, kind: str, options: dict[str, Any]) -> str:

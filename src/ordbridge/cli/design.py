@@ -62,7 +62,7 @@ def keep_sheets(table: pa.Table, args: argparse.Namespace) -> list[str]:
     from ordbridge.design import sheets
 
     if args.texts and not args.sheets:
-        raise InputError("--texts belong to --sheets, which says where the sheets go")
+        raise InputError("--texts belongs to --sheets, which says where the sheets go")
     if not args.sheets:
         return []
     written = sheets(table, args.sheets, texts=args.texts)

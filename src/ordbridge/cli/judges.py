@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
         metavar="FILE",
         help="with JSON files as the alternative annotator test has them: the models' annotations",
     )
-    parser.add_argument("--judge", metavar="NAME", help="which judge; may be left out if there is one")
+    parser.add_argument("--judge", metavar="NAME", help="which judge; may be left out if there is only one")
     parser.add_argument(
         "--epsilon",
         type=float,
@@ -44,7 +44,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--system", help="column of the system, if any (default: %(default)s)")
     parser.add_argument("--criterion", help="column of the criterion, if any")
     parser.add_argument("--kind", help="column that says human or judge (default: %(default)s)")
-    parser.add_argument("--cluster", help="column of what hangs together (default: the item)")
+    parser.add_argument("--cluster", help="column of texts that belong together (default: the item)")
     parser.add_argument("--level", choices=["nominal", "ordinal", "interval", "ratio"], help="level of measurement")
     parser.add_argument("--scale", nargs="+", metavar="POINT", type=_number_or_word, help="all categories in order")
     parser.add_argument("--covariates", nargs="+", metavar="COLUMN", help="columns with which bias may change")

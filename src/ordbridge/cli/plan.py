@@ -69,7 +69,7 @@ def add(subparsers: Any) -> None:
         "--correlation", type=float, metavar="R", help="assumed between the tests of criteria; default: %(default)s"
     )
     parser.add_argument(
-        "--looks", type=int, metavar="N", help="look at the data so often, and stop early if it is clear"
+        "--looks", type=int, metavar="N", help="look at the data this many times, and stop early if the answer is clear"
     )
     parser.add_argument("--shape", choices=SHAPES, help="of the boundary of looks; default: %(default)s")
     parser.add_argument(
@@ -91,7 +91,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--cost-participant", type=float, metavar="PRICE", help="price of one participant")
     parser.add_argument("--fee", type=float, metavar="SHARE", help="of the platform, as a share of all payments: 0.25")
     parser.add_argument("--currency", metavar="SIGN", help="what prices are in: £")
-    parser.add_argument("--spend", type=float, metavar="MONEY", help="how much there is: the best that it buys")
+    parser.add_argument(
+        "--spend", type=float, metavar="MONEY", help="money that there is: also find the best study that it buys"
+    )
     parser.add_argument("--loss", type=float, metavar="SHARE", help="of participants whose ratings will be lost: 0.1")
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
     models.add_engine(parser, usual["engine"])

@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     for role in ("participant", "item", "system", "criterion"):
         parser.add_argument(
-            f"--{role}", metavar="COLUMN", help=f"column of the {role}, if it is not recognised rightly"
+            f"--{role}", metavar="COLUMN", help=f"column of the {role}, if it is not recognised correctly"
         )
     parser.add_argument("--rating", nargs="+", metavar="COLUMN", help="column of the rating, or several columns")
     parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the scale, from low to high")
@@ -27,10 +27,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help='what several columns of ratings differ in: system, … or "{system}_{criterion}"',
     )
-    parser.add_argument("--format", choices=FORMATS, help="format of the file, if it is not recognised rightly")
+    parser.add_argument("--format", choices=FORMATS, help="format of the file, if it is not recognised correctly")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook")
     parser.add_argument(
-        "--join", nargs="+", metavar="FILE", help="files with a row per participant or per item, to add"
+        "--join",
+        nargs="+",
+        metavar="FILE",
+        help="files with one row per participant or per item, whose columns are added",
     )
 
 

@@ -42,7 +42,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--item", help="column of the item (default: %(default)s)")
     parser.add_argument("--rater", help="column of the rater (default: %(default)s)")
     parser.add_argument("--rating", help="column of the rating (default: %(default)s)")
-    parser.add_argument("--criterion", help="column of the criterion; each is analysed for itself")
+    parser.add_argument("--criterion", help="column of the criterion; each is analysed separately")
     parser.add_argument("--group", help="column with a property of raters, such as native; groups are compared")
     parser.add_argument(
         "--level",

@@ -28,7 +28,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--item", help="column of the item (default: %(default)s)")
     parser.add_argument("--rater", help="column of the rater (default: %(default)s)")
     parser.add_argument("--rating", help="column of the rating (default: %(default)s)")
-    parser.add_argument("--criterion", help="column of the criterion; each is compared for itself")
+    parser.add_argument("--criterion", help="column of the criterion; each is compared separately")
     parser.add_argument("--text-type", help="column of the type of text")
     parser.add_argument(
         "--again",

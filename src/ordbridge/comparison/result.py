@@ -67,7 +67,7 @@ class Comparison:
     fits: Mapping[str | None, Fit] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in a line what was compared."""
+        """Say in one line what was compared."""
         systems = dict.fromkeys(self.ranking["system"].to_pylist())
         return f"<comparison of {', '.join(systems) or 'nothing'}: {'; '.join(self.answer)}>"
 

@@ -53,7 +53,7 @@ class Checks:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Each problem in a line."""
+        """Each problem in one line."""
         return tuple(_sentence(row) for row in self.table.to_pylist())
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

@@ -182,7 +182,7 @@ def _is_json(text: str) -> bool:
 def sheet_of_records(value: Any, name: str, explode: bool = True) -> Sheet:
     """Return JSON as a sheet: a list of objects, an object of columns, or one of objects.
 
-    Objects inside of objects become columns ``outer.inner``, and lists of objects one row per object, unless
+    Objects inside objects become columns ``outer.inner``, and lists of objects one row per object, unless
     ``explode`` is false; ``{"anna": {"item1": 4}}`` becomes the columns ``key 1``, ``key 2`` and ``value``.
 
     Examples

@@ -31,7 +31,7 @@ class Columns:
         Columns; ``system``, ``criterion`` and ``kind`` are used where the table has them. A text is item × system ×
         criterion. ``kind`` is ``"judge"`` in rows of a judge.
     cluster
-        Column of what hangs together, by default the item: several texts of one item are not independent.
+        Column of texts that belong together, by default the item: several texts of one item are not independent.
     level
         ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``; by default nominal for words, else ordinal.
     scale
@@ -62,7 +62,7 @@ class Judged:
     name, level
         Of the judge; level of measurement.
     cluster
-        Of each text: what it hangs together with.
+        The cluster of each text: those that belong together.
     labels
         Of each text: its item, system and criterion, in words, where there are such columns.
     extras

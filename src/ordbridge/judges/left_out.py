@@ -29,7 +29,7 @@ class LeftOut:
     Attributes
     ----------
     text, rater, cluster
-        Position of the text and of the person who is left out; what the text hangs together with.
+        Position of the text and of the person who is left out; the cluster of the text.
     person, judge
         Their ratings: codes of categories.
     others

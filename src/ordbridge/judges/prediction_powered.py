@@ -2,7 +2,7 @@
 
 Prediction-powered inference: the judge's mean over all texts, corrected by what people say about the judge on the texts
 that they rated. It is unbiased whatever the judge does, and the weight λ of the judge is tuned, so that a useless judge
-gets none. The variance knows that texts of one item hang together and that people rate many texts (``crossed``).
+gets none. The variance knows that texts of one item belong together and that people rate many texts (``crossed``).
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def estimate(
     .. math:: \hat\theta = \bar Y_n - \lambda (\bar f_n - \bar f_N)
 
     is unbiased for any λ, if the n texts are a random choice. λ makes its estimated variance smallest: 0 for a judge
-    who tells nothing. For independent texts and ratings the interval is that of Angelopoulos et al. (PPI++). Else its
-    variance is over clusters of texts (those of an item) and, where people are a sample, over people, from components
-    of variance (Henderson), and the interval is Student's with Satterthwaite's degrees of freedom; one that is not
-    narrower than that of people alone is not used.
+    who tells nothing. For independent texts and ratings the interval is that of Angelopoulos et al. (PPI++). Otherwise
+    its variance is over clusters of texts (those of an item) and, where people are a sample, over people, from
+    components of variance (Henderson), and the interval is Student's with Satterthwaite's degrees of freedom; one that
+    is not narrower than that of people alone is not used.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class JudgeAgreement:
         How people's ratings follow the judge's, in the model of the calibration: ``model``, ``estimate`` (log odds of a
         higher rating per point of the judge, or points), its interval.
     worst
-        The texts on which the judge is farthest from people.
+        The texts on which the judge is furthest from people.
     judge, level, raters
         What was asked: the judge, the level of measurement, and whether people are a sample (random) or all there are.
     notes
@@ -376,7 +376,7 @@ def _model(
 
 
 def _worst(read: Judged, bias: np.ndarray, has: np.ndarray) -> pa.Table:
-    """Return the texts on which the judge is farthest from people, those with more people first among equals."""
+    """Return the texts on which the judge is furthest from people, those with more people first among equals."""
     number = read.humans.per_item
     distance = 1 - bias if read.level == "nominal" else np.abs(bias)
     order = [t for t in np.lexsort([-number, -np.where(has, distance, -np.inf)]) if has[t]][:WORST]

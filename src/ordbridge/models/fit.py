@@ -98,16 +98,16 @@ class Fit(Fitted):
         -------
         pyarrow.Table
             contrast, estimate, std_error, df (null for z tests), statistic, p_value, conf_low, conf_high. What emmeans
-            says of them is in the table's metadata under ``b"notes"``, one note per line.
+            says about them is in the table's metadata under ``b"notes"``, one note per line.
 
         Warns
         -----
         StatisticalWarning
             The factor takes part in an interaction, so that the differences depend on other predictors.
         """
-        from ordbridge.models.contrasts import contrasts
+        from ordbridge.models.level_differences import pairwise_differences
 
-        return contrasts(self, factor, adjust, conf_level)
+        return pairwise_differences(self, factor, adjust, conf_level)
 
     def test(
         self,
@@ -129,14 +129,14 @@ class Fit(Fitted):
         ----------
         term
             A term of the formula (``"system"``), tested together with the interactions it takes part in; a coefficient
-            (``"systemB"``); a contrast (``{"systemB": 1, "systemC": -1}``); or ``None``: every term, a row each.
+            (``"systemB"``); a contrast (``{"systemB": 1, "systemC": -1}``); or ``None``: every term, one row each.
         method
             ``"wald"``: the estimates over their covariances, against χ². ``"lrt"``: the likelihood ratio of the model
             without what is tested, against χ². ``"bootstrap"``: the same ratio, against its distribution in responses
             simulated from the smaller model; native fits, whichever engine made this one. ``"bartlett"``: the ratio
             over its mean in such responses, against χ², for which a hundred or two are enough. ``"f"``: lm, lmer.
         draws
-            Bootstrap: the largest number of simulated responses. Fewer are drawn where p can no more fall to .1, but
+            Bootstrap: the largest number of simulated responses. Fewer are drawn where p can no longer fall to .1, but
             not with ``"bartlett"``.
         seed
             The same seed gives the same draws, in any number of processes.
@@ -341,7 +341,7 @@ class Fit(Fitted):
         Parameters
         ----------
         factor
-            Whose thresholds and spread are reported and spoken about; default: the first factor of the model.
+            Whose thresholds and spread are reported and described; default: the first factor of the model.
         conf_level
             Level of the intervals.
 

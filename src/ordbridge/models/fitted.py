@@ -15,7 +15,7 @@ from ordbridge.models import fit_tables
 from ordbridge.models import predict as prediction
 from ordbridge.models.columns import Column
 from ordbridge.models.engines import engine_module
-from ordbridge.models.factors import factors
+from ordbridge.models.fit_factors import factor_table
 from ordbridge.models.prepare import encode_new
 from ordbridge.models.problem import Estimates, Matrices, Problem
 
@@ -32,7 +32,7 @@ class Fitted:
     seconds: float
 
     def __repr__(self) -> str:
-        """Say in a line what was fitted."""
+        """Say in one line what was fitted."""
         return f"<{self.problem.model} {self.problem.described}, {self.n_obs} ratings, engine {self.engine!r}>"
 
     def _repr_html_(self) -> str:
@@ -124,14 +124,14 @@ class Fitted:
         """Return the factors of the fixed part, their levels in order, and the reference that others are set against.
 
         Text has its values sorted by code point, a categorical keeps its order. An ordered factor, which R codes by
-        polynomials, has no reference, nor has a factor with a coefficient for every level.
+        polynomials, has no reference, and neither has a factor with a coefficient for every level.
 
         Returns
         -------
         pyarrow.Table
             factor, levels, ordered, reference.
         """
-        return factors(self)
+        return factor_table(self)
 
     def varcorr(self) -> pa.Table:
         """Return standard deviations, variances and correlations of the random effects.

@@ -38,7 +38,7 @@ def table(problem: Problem, estimates: Estimates, rows: Matrices, kind: str) -> 
 
 
 def probabilities(problem: Problem, estimates: Estimates, rows: Matrices, kind: str) -> np.ndarray:
-    """Return the probability of every category, one row a row."""
+    """Return the probability of every category, one line per row of the data."""
     eta = _predictor(estimates, rows, kind)
     variance = marginal_variance(estimates, rows) if kind == "marginal" else np.zeros(len(eta))
     sigma = spread(estimates, rows)

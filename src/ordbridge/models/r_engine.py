@@ -136,7 +136,7 @@ def _nominal_columns(estimates: Estimates) -> list[str]:
 def contrasts(
     problem: Problem, estimates: Estimates, factor: str, adjust: str, level: float
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return all pairwise differences between the levels of a factor, from emmeans, and what emmeans says of them."""
+    """Return all pairwise differences between the levels of a factor from emmeans, and what emmeans says about them."""
     bridge.require("emmeans")
     used = {name: column.take(estimates.rows) for name, column in problem.columns.items()}
     hidden = disguise(replace(problem, columns=used, n_rows=len(estimates.rows)), rescaled=problem.model == "lmer")

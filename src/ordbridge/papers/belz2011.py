@@ -1,6 +1,6 @@
 """Belz & Kow (2011): a scale of seven categories and a line from 0 to 100, laid out again and simulated.
 
-"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. Its ratings are not at hand, so
+"Discrete vs. Continuous Rating Scales for Language Evaluation in NLP", ACL 2011. Its ratings are not available, so
 nothing here tests the paper's numbers: numbers simulated from one latent quality, and fitted to the printed ones, stand
 beside them, to show what the two scales can differ in.
 """
@@ -162,7 +162,7 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
             "whether the paper's are right. One setting cannot be near both criteria where these differ.",
             f"W is over {of.systems} systems' means of {of.raters} raters; significant differences are of {of.pairs}, "
             "by t tests with Holm's correction after a significant analysis of variance (which test the "
-            "paper used is not at hand). F of text type takes each item as a type.",
+            "paper used is not available). F of text type takes each item as a type.",
         )
         parts.append(Part(f"measures_{name}", f"The paper's measures: {name} (simulated)", table, text))
     parts += [
@@ -187,7 +187,7 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
     summary = (*_summary(power, more), *_outside(measures))
     title = "Discrete and continuous rating scales, simulated from one latent quality"
     warning = (
-        "Everything called simulated comes from settings of ours; the paper's own ratings are not at hand. The "
+        "Everything called simulated comes from settings of ours; the paper's own ratings are not available. The "
         "settings were fitted so that W, F and stability come near the paper's. That these are near is how the "
         "simulation was made, and no evidence for or against the paper."
     )

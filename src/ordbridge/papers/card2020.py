@@ -191,8 +191,8 @@ def fits(
     first, last
         Which of its 200 replicates.
     tested
-        Whether to compute lmerTest's ``df`` and ``p_value`` as well, which takes longer than the fits; else they are
-        NaN.
+        Whether to compute lmerTest's ``df`` and ``p_value`` as well, which takes longer than the fits; otherwise
+        they are NaN.
     seed
         Of the draw. Another one than the published shows how much the seed matters: see :data:`PUBLISHED_SEED`.
 

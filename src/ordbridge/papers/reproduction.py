@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["HOLDS", "NOT_AT_HAND", "Claim", "Part", "Reproduction", "as_printed", "claims_table"]
 
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
-NOT_AT_HAND = "not at hand"
+NOT_AT_HAND = "not available"
 _COUNTED = {HOLDS: "hold", CORRECTED: "come out corrected", FAILS: "do not hold", UNDECIDED: "stay undecided"}
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("claim", "where", "paper", "ours", "verdict", "reason")])
 

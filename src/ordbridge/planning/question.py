@@ -204,7 +204,7 @@ def _check_more(criteria: Any, correlation: Any, looks: Any, shape: str, kind: s
     if several and goal != "difference":
         raise InputError(f"criteria={criteria} are planned for differences; plan goal={goal!r} one criterion at a time")
     if several and (tested.term == PAIRS or tested.term.startswith(REFERENCE)):
-        raise InputError(f"criteria={criteria} are planned for one test a criterion; give test= as a pair or 'any'")
+        raise InputError(f"criteria={criteria} are planned for one test per criterion; give test= as a pair or 'any'")
     if looks is None:
         return
     whole("looks", looks, least=2)

@@ -51,7 +51,7 @@ class Backend(Protocol):
         """Return what the worker answered, or raise what went wrong."""
 
     def check(self) -> None:
-        """Raise a ClusterError if nobody is there any more; to be called now and then."""
+        """Raise a ClusterError if nobody is there; to be called now and then."""
 
     def stopped(self) -> list[int]:
         """Return the numbers of worker processes that somebody has stopped, as far as that can be known."""

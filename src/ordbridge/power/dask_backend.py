@@ -116,7 +116,7 @@ class DaskBackend:
     def restart(self) -> None:
         """Replace the workers of our own cluster; those of others may have other work."""
         if self._cluster is None:
-            raise ClusterError(f"the workers of the Dask scheduler at {self._address} do not answer any more")
+            raise ClusterError(f"the workers of the Dask scheduler at {self._address} no longer answer")
         self._client.restart(timeout=PATIENCE)
 
     def kill(self) -> None:
@@ -134,7 +134,7 @@ class DaskBackend:
         self._leave(patience=10)
 
     def _gone(self) -> ClusterError:
-        return ClusterError(f"the Dask scheduler at {self._address} does not answer any more")
+        return ClusterError(f"the Dask scheduler at {self._address} no longer answers")
 
     def _leave(self, patience: float) -> None:
         """Say goodbye; a cluster too busy to answer has done its work all the same, and ends with this process."""

@@ -220,4 +220,4 @@ def _check_goal(model: Model) -> None:
     if model.margin is None or number("margin", model.margin) <= 0:
         raise InputError(f"goal={model.goal!r} needs margin=, above 0: how large a difference would still not matter")
     if choice("on", model.on, ("rating", "latent")) == "latent" and not model.ordinal:
-        raise InputError(f"{model.name} knows no latent scale; give the margin on='rating'")
+        raise InputError(f"{model.name} has no latent scale; give the margin on='rating'")

@@ -111,7 +111,7 @@ class Run:
             wanted |= {label: max(wanted.get(label, 0), self.calibration) for label in nulls}
         fits = self._read(["cell", "replicate", "engine"])
         place = pc.fill_null(pc.index_in(fits["cell"], pa.array(list(wanted), pa.string())), len(wanted)).to_numpy()
-        asked = np.array([*wanted.values(), 0])[place]  # nulls of an earlier call are not asked for any more
+        asked = np.array([*wanted.values(), 0])[place]  # nulls of an earlier call are no longer asked for
         there = (fits["replicate"].to_numpy() < asked) & pc.equal(fits["engine"], self.engine).to_numpy()
         return sum(wanted.values()) * len(self.models) - int(there.sum())
 

@@ -188,7 +188,7 @@ def analyse(
     item, rater, rating
         Its columns.
     criterion
-        Column that names the criterion rated; each criterion is analysed for itself.
+        Column that names the criterion rated; each criterion is analysed separately.
     group
         Column with a property of raters (native, expert); each group is analysed beside all raters together.
     level

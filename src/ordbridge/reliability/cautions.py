@@ -80,9 +80,10 @@ def _sorted_within_items(ratings: Ratings) -> tuple[str, str] | None:
     if not pairs:
         return None
     lower, higher, common = pairs[0]
-    never = f"rater {ratings.raters[lower]!r} is never above {ratings.raters[higher]!r} in any of {common} common items"
+    low, high = ratings.raters[lower], ratings.raters[higher]
+    never = f"rater {low!r} is never above rater {high!r} in any of {common} common items"
     if len(pairs) < ratings.n_sharing:
-        more = f" (nor is one of two raters in {len(pairs)} pairs in all)" if len(pairs) > 1 else ""
+        more = f" (the same holds for {len(pairs)} pairs of raters in all)" if len(pairs) > 1 else ""
         return "never above", f"{never}{more}: the one is much stricter, or these are not two raters' own ratings"
     return (
         "sorted within items",

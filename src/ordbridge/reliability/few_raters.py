@@ -40,7 +40,7 @@ def raters_needed(
     Parameters
     ----------
     scores
-        Scores at hand, or a single number: their standard deviation.
+        The scores that there are, or a single number: their standard deviation.
     margin
         Half the width wanted.
     conf_level

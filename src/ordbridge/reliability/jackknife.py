@@ -113,7 +113,9 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     everything = np.concatenate([[found.whole], *sources])
     if not np.isfinite(everything).all():
         lost = int((~np.isfinite(everything)).sum())
-        return {"note": f"no interval: without single items or raters there is no value any more ({lost} times)"}
+        return {
+            "note": f"no interval: without single items or raters there is no value (such items and raters: {lost})"
+        }
     inside = np.abs(everything).max() < 1
     to, back = (np.arctanh, np.tanh) if inside else (_as_it_is, _as_it_is)
     variances = np.array([_variance(to(values)) for values in sources])

@@ -22,7 +22,7 @@ def takes_old_options(function: Function) -> Function:
         for name in ("draws", "seed"):
             if name in options:
                 warnings.warn(
-                    f"{function.__name__} needs no {name} any more, because intervals are not resampled (no interval: "
+                    f"{function.__name__} no longer needs {name}, because intervals are not resampled (no interval: "
                     "conf_level=None); the old name will be removed in the next release",
                     DeprecationWarning,
                     stacklevel=2,

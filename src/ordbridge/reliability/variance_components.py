@@ -1,7 +1,7 @@
 """Generalizability theory: how much of a rating is the text, the rater, the system, and what more raters would buy.
 
 The variance of ratings is split into components by a mixed model in which everything is a random effect, so that gaps
-do no harm. From the components follow the reliability of a single rating and of means over any numbers of raters and
+are allowed. From the components follow the reliability of a single rating and of means over any numbers of raters and
 items (the D-study), and the intraclass correlations of incomplete designs.
 """
 
@@ -314,7 +314,7 @@ def _reliability(components: Mapping[str, Any], what: str, kind: str, n_raters: 
 
 
 def _intraclass(components: Mapping[str, Any], form: str, k: float) -> np.ndarray:
-    """Return an intraclass correlation: forms 2 and 3 are the reliabilities of a text, form 1 knows no raters."""
+    """Return an intraclass correlation: forms 2 and 3 are the reliabilities of a text, form 1 ignores who rated."""
     way, size = form.split(",")
     n = 1.0 if size == "1" else k
     if way == "1":

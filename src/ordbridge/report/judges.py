@@ -55,7 +55,7 @@ def _bias(page: Page, agreed: JudgeAgreement) -> None:
             f"({agreed.slope['model']})."
         )
     _titled(page, agreed.calibration, "People's mean rating for each rating by the judge")
-    _titled(page, agreed.worst, "Where it fails: the texts on which it is farthest from people")
+    _titled(page, agreed.worst, "Where it fails: the texts on which it is furthest from people")
 
 
 def _titled(page: Page, table: pa.Table, caption: str) -> None:

@@ -126,7 +126,7 @@ class Simulator:
             The deviation of each participant, and of each item, (rows, sorted as in the design) under each system
             (columns).
         residual
-            One number a row of the design.
+            One number per row of the design.
         """
         latent = self._fixed + participant.ravel()[self._participant_cell]
         latent += item.ravel()[self._item_cell]

@@ -98,7 +98,7 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
 
 
 def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the data of a task, objects inside of it as ``outer.inner``."""
+    """Return the data of a task, objects inside it as ``outer.inner``."""
     found: dict[str, Any] = {}
     for key, cell in data.items():
         found |= _flat(cell, f"{before}{key}.") if isinstance(cell, dict) and cell else {f"{before}{key}": cell}

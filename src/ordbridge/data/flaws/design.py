@@ -35,7 +35,7 @@ def design_flaws(study: RatedStudy) -> Iterator[Flaw]:
             "several-criteria",
             f"there are {len(study.criteria)} criteria: {shown}",
             [],
-            "Analyse each for itself.",
+            "Analyse each separately.",
         )
 
 
@@ -60,7 +60,7 @@ def _repeats(study: RatedStudy) -> Iterator[Flaw]:
             "criteria-in-one-column",
             f"participants have {counts.max()} ratings of a text, one for each value of {column!r}",
             [],
-            f"These are different criteria: give criterion={column!r}, and each is analysed for itself.",
+            f"These are different criteria: give criterion={column!r}, and each is analysed separately.",
         )
         return
     if _told_apart(study, key):
@@ -195,7 +195,7 @@ def _systems(study: RatedStudy) -> Iterator[Flaw]:
 
 
 def _links(study: RatedStudy) -> Iterator[Flaw]:
-    """Find raters and items that hang together with nothing else."""
+    """Find raters and items that are linked to nothing else."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

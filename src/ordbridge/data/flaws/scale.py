@@ -177,5 +177,5 @@ def _different_scales(study: RatedStudy) -> Iterator[Flaw]:
             "different-scales",
             f"criteria are on different scales: {lowest} goes up to {tops[lowest]:g}, {highest} to {tops[highest]:g}",
             [],
-            "Analyse each criterion for itself, never together.",
+            "Analyse each criterion separately.",
         )

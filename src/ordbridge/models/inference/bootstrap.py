@@ -7,7 +7,7 @@ Responses are drawn from the fitted smaller model, with new random effects, both
 where k of the n draws have a likelihood ratio as large as the observed one (Davison & Hinkley 1997, section 4.2.5). All
 fits are native, those of the data included, so that every ratio comes from the same optimiser.
 
-Draws end early as soon as p can no more fall to .1, even if no later draw were as large as the observed one: when
+Draws end early as soon as p can no longer fall to .1, even if no later draw were as large as the observed one: when
 k ≥ .1 (draws + 1) of them are. What is decided at a level of .1 or below is decided as by all draws (the rule is one of
 Besag & Clifford 1991).
 
@@ -221,7 +221,7 @@ def _said(statistics: list[float], draws: int) -> list[str]:
     notes = []
     if len(statistics) < draws:
         notes.append(
-            f"stopped after {len(statistics)} of {draws} draws: p could no more fall to {HIGH:g}, whatever the others"
+            f"stopped after {len(statistics)} of {draws} draws: p could no longer fall to {HIGH:g}, whatever the others"
         )
     if failed := int(np.isnan(statistics).sum()):
         notes.append(f"{failed} of {len(statistics)} draws could not be fitted and are not counted")

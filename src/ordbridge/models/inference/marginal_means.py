@@ -29,11 +29,11 @@ from ordbridge.formula import expand, names
 from ordbridge.models import predict as prediction
 from ordbridge.models import thresholds
 from ordbridge.models.engines import engine_module
-from ordbridge.models.factors import factor_column
+from ordbridge.models.fit_factors import factor_column
 from ordbridge.models.fit_tables import floats
 from ordbridge.models.inference.adjust import ADJUSTMENTS, adjusted, quantile
-from ordbridge.models.inference.grid import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.hypothesis import on_rows
+from ordbridge.models.inference.reference_rows import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.resampling import (
     FAILURES,
     Source,
@@ -202,7 +202,7 @@ def equivalence(
 
 def _refuse(problem: Problem, on: str) -> None:
     if on == "probability" and not problem.ordinal:
-        raise InputError(f"{problem.model} knows no categories; on='probability' is for clm and clmm")
+        raise InputError(f"{problem.model} has no categories; on='probability' is for clm and clmm")
     if problem.threshold == "symmetric2":
         raise InputError("means are not known for threshold='symmetric2'; use another threshold")
 

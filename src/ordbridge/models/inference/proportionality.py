@@ -26,10 +26,10 @@ from ordbridge.formula import Name, Summand, expand
 from ordbridge.formula import names as names_of
 from ordbridge.models import predict as prediction
 from ordbridge.models.engines import engine_module
-from ordbridge.models.factors import factor_column
-from ordbridge.models.inference.grid import level_word, reference_grid
+from ordbridge.models.fit_factors import factor_column
 from ordbridge.models.inference.hypothesis import Term, label, on_rows, summands
 from ordbridge.models.inference.marginal_means import delta
+from ordbridge.models.inference.reference_rows import level_word, reference_grid
 from ordbridge.models.problem import Estimates, Matrices, Problem
 
 if TYPE_CHECKING:

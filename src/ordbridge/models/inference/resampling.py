@@ -60,8 +60,8 @@ class Source:
         """Make a natively fitted problem ready."""
         if problem.weights is not None:
             raise InputError(
-                "a bootstrap draws one rating a row, and with weights a row may stand for several; write these out as "
-                "rows, or use another method"
+                "a bootstrap draws one rating per row, and with weights a row may stand for several; write these out "
+                "as rows, or use another method"
             )
         here = {name: column.take(estimates.rows) for name, column in problem.columns.items()}
         return cls(problem, estimates, engine_module("fast").matrices(problem, estimates, here), seed)

@@ -79,7 +79,7 @@ def compare(
     system, item, rater, rating, text_type
         Their columns; the text type is optional.
     criterion
-        Column of the criterion; each is compared for itself.
+        Column of the criterion; each is compared separately.
     again
         Mapping from the name of a scale to a second run of the same raters: stability.
     outside

@@ -12,17 +12,17 @@ from ordbridge.checks import choice
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.formula import names
 from ordbridge.models import r_engine
-from ordbridge.models.factors import factor_column
+from ordbridge.models.fit_factors import factor_column
 from ordbridge.models.fit_tables import floats
 from ordbridge.models.inference.adjust import ADJUSTMENTS
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["contrasts"]
+__all__ = ["pairwise_differences"]
 
 
-def contrasts(fit: Fit, factor: str, adjust: str, conf_level: float) -> pa.Table:
+def pairwise_differences(fit: Fit, factor: str, adjust: str, conf_level: float) -> pa.Table:
     """Return all pairwise differences; see :meth:`ordbridge.Fit.contrasts`."""
     choice("adjust", adjust, ADJUSTMENTS)
     problem, estimates = fit.problem, fit.estimates

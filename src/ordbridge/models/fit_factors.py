@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
     from ordbridge.models.problem import Problem
 
-__all__ = ["factor_column", "factors"]
+__all__ = ["factor_column", "factor_table"]
 
 COLUMNS = {
     "factor": pa.string(),
@@ -26,7 +26,7 @@ COLUMNS = {
 }
 
 
-def factors(fit: Fitted) -> pa.Table:
+def factor_table(fit: Fitted) -> pa.Table:
     """Return the factors of the fixed part; see :meth:`ordbridge.Fit.factors`."""
     rows: list[dict[str, Any]] = []
     for variable in expand(fit.problem.formula.fixed).variables:
@@ -55,7 +55,7 @@ def _reference(terms: Sequence[str], factor: str, levels: Sequence[str]) -> str 
 
 
 def factor_column(problem: Problem, factor: str) -> str:
-    """Return the column of a factor that is not random, which may be named as it stands in the formula."""
+    """Return the column of a factor that is not random, which may be named as the formula has it."""
     found = {}
     for variable in expand((*problem.formula.fixed, *problem.nominal, *problem.scale)).variables:
         match variable:
