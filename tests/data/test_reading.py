@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import found_files  # noqa: F401 (adds forms of the study)
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 import study_files
-from study_files import FLUENCY, ITEMS, PEOPLE, SYSTEMS, WRITERS, table
+from study_files import FLUENCY, ITEMS, LIKERT, PEOPLE, SYSTEMS, WRITERS, table
 
 import ordbridge as ob
 from ordbridge import tables
@@ -232,6 +233,31 @@ ASKED = {
         [["rater", "item", "rating"], ["a", "x", 1], ["b", "x", 2, "left", "over"]],
         r"row 3 of x.csv has 5 cells, but the header in row 1 has 3; put texts that contain the separator",
     ),
+    "grades by letters": (
+        [["rater", "essay", "system", "grade"], ["a", "x", "s", "B"], ["b", "x", "t", "A"], ["b", "x", "s", "F"]],
+        r"order is not known: 'B', 'A', 'F' .* levels=\['B', 'A', 'F'\]",
+    ),
+    "answers that a spreadsheet made dates": (
+        [["rater", "item", "system", "score"], ["a", "x", "s", "2026-04-05"], ["b", "x", "t", "2026-03-05"]],
+        r"column 'score' are dates, such as '2026-04-05': a spreadsheet has made them of answers such as 4/5",
+    ),
+    "columns on two scales": (
+        [
+            ["rater", "item", "Falke", "Adler", "Gewicht"],
+            ["a", "x", 1, 2, 71],
+            ["b", "x", 3, 4, 55],
+            ["b", "y", 3, 4, 80],
+        ],
+        r"Falke, Adler of x.csv go up to about 4, but Gewicht up to .*; say which are ratings, such as rating=\['Falke",
+    ),
+    "two factors of which none is known": (
+        [
+            ["rater", *(f"{a}_Q5_{b}" for a in (1, 2, 3) for b in (1, 2))],
+            ["a", 1, 2, 3, 4, 5, 1],
+            ["b", 1, 2, 3, 4, 5, 1],
+        ],
+        r"differ in 1, 2, 3 and in 1, 2, but .* give a pattern of their names such as columns='\{item\}_Q5_\{system\}'",
+    ),
     "two columns of one name": (
         [["rater", "item", "rating", "rating"], ["a", "x", 1, 2]],
         r"more than one column named 'rating'",
@@ -270,6 +296,40 @@ def test_cells_that_are_not_ratings_become_flaws(tmp_path: Path) -> None:
     (flaw,) = found.flaws
     assert (flaw.problem, flaw.rows) == ("not-a-rating", [4, 10])
     assert found.table.num_rows == 70
+
+
+def test_a_scale_whose_low_numbers_are_good_is_turned_round(tmp_path: Path) -> None:
+    words = ("5 (strongly disagree)", "4", "3", "2", "1 (strongly agree)")
+    rows = study_files.long_rows(["rater", "item", "system", "fluency"], lambda r: words[r - 1])
+    found = ob.read(table(tmp_path / "x.csv", rows))
+    assert found.levels == words
+    assert "low numbers are the good ones ('1 (strongly agree)'), so the scale was turned round" in found.notes
+    usual = ("1 (strongly disagree)", "2", "3", "4", "5 (strongly agree)")
+    rows = study_files.long_rows(["rater", "item", "system", "fluency"], lambda r: usual[r - 1])
+    assert ob.read(table(tmp_path / "y.csv", rows)).levels is None
+
+
+def test_grades_can_be_turned_round(tmp_path: Path) -> None:
+    path = table(tmp_path / "x.csv", study_files.long_rows(["Bewerter", "Text", "System", "Note"], lambda r: 6 - r))
+    (note,) = [note for note in ob.read(path).notes if "grade" in note]
+    assert note.endswith("if 1 is the best grade, give levels=['5', '4', '3', '2', '1']")
+    assert ob.read(path, levels=["5", "4", "3", "2", "1"]).levels == ("5", "4", "3", "2", "1")
+
+
+def test_a_slip_among_labels_is_named_with_its_row(tmp_path: Path) -> None:
+    rows = study_files.long_rows(["participant", "item", "system", "answer"], lambda r: LIKERT[r - 1])
+    rows[5][3] = "Agre"
+    found = ob.read(table(tmp_path / "x.csv", rows))
+    (flaw,) = found.flaws
+    assert (flaw.problem, flaw.rows, found.levels) == ("not-a-rating", [6], LIKERT)
+
+
+def test_a_code_in_one_column_is_left_to_the_check(tmp_path: Path) -> None:
+    """99 among the ratings of one rater does not make that column another scale."""
+    rows = [[i, s, *(FLUENCY[p, i, s] for p in PEOPLE)] for i in ITEMS for s in SYSTEMS]
+    rows[3][4] = 99
+    found = ob.read(table(tmp_path / "x.csv", [["item", "system", *PEOPLE], *rows]))
+    assert found.table.num_rows == 72 and "outside-scale" in ob.check(found).table["problem"].to_pylist()
 
 
 DAMAGED = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ordbridge.data.headers import decompose
+from ordbridge.data.headers import decompose, made_alike
 from ordbridge.data.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.data.vocabulary import criterion_name, label_role, plain, rank_of
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
 
-__all__ = ["labelled"]
+__all__ = ["alike", "labelled"]
 
 MANY = 12  # so many columns that cannot be told apart by name are items rather than criteria or systems
 LONG = 25  # letters; so long labels are texts
@@ -54,7 +54,7 @@ def labelled(
     factors = decompose(titles)
     others = [name for name in beside if name not in columns]
     open_roles = [role for role in ("system", "item") if ids.get(role) in (None, hints.fallback.get(role))]
-    blocks = _blocks(factors, open_roles, others)
+    blocks = _blocks(sheet, factors, open_roles, others)
     roles, notes = _roles(sheet, columns, factors, blocks, ids, hints)
     ratings = []
     for place, column in enumerate(columns):
@@ -62,6 +62,14 @@ def labelled(
         sources = {role: by[factors[at][place]] for (role, at), by in blocks.items()}
         ratings.append(RatingColumn(column, labels, sources))
     return ratings, notes
+
+
+def alike(columns: Sequence[str], hints: Hints) -> list[str]:
+    """Return columns of ratings without the few whose names, or questions, are not made like the others."""
+    for titles in (_titles(columns, hints), [short_name(name) for name in columns]):
+        if len(kept := made_alike(titles)) < len(columns):
+            return [columns[place] for place in kept]
+    return list(columns)
 
 
 def _label(role: str, label: str) -> str:
@@ -81,7 +89,7 @@ def _titles(columns: Sequence[str], hints: Hints) -> list[str]:
     return names if known(names) > known(titles) else titles
 
 
-def _blocks(factors: list[list[str]], roles: list[str], beside: Sequence[str]) -> Blocks:
+def _blocks(sheet: Sheet, factors: list[list[str]], roles: list[str], beside: Sequence[str]) -> Blocks:
     """Find columns such as system_1, system_2 that say what stood at the places 1, 2 of the ratings."""
     found: Blocks = {}
     for role in roles:
@@ -94,15 +102,30 @@ def _blocks(factors: list[list[str]], roles: list[str], beside: Sequence[str]) -
                 by_stem.setdefault(plain(match[1]), {})[match[2].casefold()] = name
                 ranks[plain(match[1])] = rank
         for place, factor in enumerate(factors):
-            if ("system", place) in found or label_role(list(dict.fromkeys(factor))) not in (None, role):
-                continue  # what stands there are the texts of systems
+            if label_role(list(dict.fromkeys(factor))) not in (None, role, "item"):
+                continue
             places = {label: _index(label) for label in factor}
             fitting = [stem for stem, by in by_stem.items() if all(index in by for index in places.values())]
+            if systems := found.get(("system", place)):  # items have several systems, which the texts of systems do not
+                pairs = {
+                    stem: [(by[places[x]], column) for x, column in systems.items()] for stem, by in by_stem.items()
+                }
+                fitting = [stem for stem in fitting if _is_shared(sheet, pairs[stem])]
             if fitting and len(set(places.values())) == len(set(factor)):
-                best = by_stem[min(fitting, key=lambda stem: ranks[stem])]
+                names = {stem: {n for by in by_stem[stem].values() for n in sheet.columns[by]} for stem in fitting}
+                best = by_stem[min(fitting, key=lambda stem: (len(names[stem]) < 2, ranks[stem]))]
                 found[role, place] = {label: best[index] for label, index in places.items()}
                 break
     return found
+
+
+def _is_shared(sheet: Sheet, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether most of the names in the first columns occur with several of the names in the second ones."""
+    seen: dict[str | None, set[str | None]] = {}
+    for first, second in pairs:
+        for name, other in zip(sheet.columns[first], sheet.columns[second], strict=True):
+            seen.setdefault(name, set()).add(other)
+    return sum(len(others) > 1 for others in seen.values()) > 0.5 * len(seen)
 
 
 def _index(label: str) -> str:
@@ -132,12 +155,15 @@ def _roles(
         if role is None:
             titles = _titles(columns, hints)
             known = {roles[other]: factors[other][0] for other in range(len(factors)) if roles[other]}
+            if len(unknown) > 1:
+                raise InputError(_several_unknown(sheet, columns, titles, factors, roles, left))
             ways = ", ".join(
                 f"columns={_pattern(titles[0], {**known, role: factor[0]})!r} if each is {WHAT[role]}" for role in left
             )
             raise InputError(
                 f"the columns {listed(columns)} of {sheet.name} hold ratings, but their names do not say what they "
-                f"differ in ({listed(labels)}); give {ways or 'the right columns with rating='}"
+                f"differ in ({listed(labels)}); give {ways + ', or ' if ways else ''}rating= with those that are "
+                "ratings"
             )
         roles[place] = role
         taken.add(role)
@@ -146,6 +172,27 @@ def _roles(
             f"{role} a rating belongs to; if that is wrong, give columns="
         )
     return roles, notes
+
+
+def _several_unknown(
+    sheet: Sheet,
+    columns: Sequence[str],
+    titles: list[str],
+    factors: list[list[str]],
+    roles: list[str | None],
+    left: Sequence[str],
+) -> str:
+    """Ask what the parts of names are, with a pattern to start from."""
+    names = iter(left)
+    guess: dict[str | None, str] = {
+        role or next(names, "item"): factor[0] for role, factor in zip(roles, factors, strict=True)
+    }
+    parts = " and in ".join(listed(list(dict.fromkeys(factor)), most=4) for factor in factors)
+    return (
+        f"the names of the columns {listed(columns)} of {sheet.name} differ in {parts}, but do not say what that is; "
+        f"give a pattern of their names such as columns={_pattern(titles[0], guess)!r}, with "
+        f"{', '.join(f'{{{role}}}' for role in IDS)} where they stand"
+    )
 
 
 def _pattern(title: str, labels: dict[str | None, str]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ordbridge.data.vocabulary import label_role
+from ordbridge.data.vocabulary import label_role, numbered_role
 
-__all__ = ["decompose", "from_pattern"]
+__all__ = ["decompose", "from_pattern", "made_alike"]
 
+MOST_ALIKE = 0.6  # share of names that have a structure, for the others to be something else
 PATTERN = re.compile(r"\{(\w+)\}")
 _BRACKET = re.compile(r"(.*?)\s*\[([^\]]*)\]\s*", re.DOTALL)
 _PARENTHESES = re.compile(r"(.*?\S)\s*\(([^)]*)\)\s*(.*)", re.DOTALL)
@@ -25,10 +27,11 @@ _FILLERS = {"rating", "ratings", "score", "scores", "answer", "answers", "respon
 Splitter = Callable[[str], Sequence[str] | None]
 
 
-def decompose(names: Sequence[str]) -> list[list[str]]:
+def decompose(names: Sequence[str], any_way: bool = False) -> list[list[str]]:
     """Return the factors in which the names of columns differ: for each factor its label in every name.
 
-    Names without a common structure are one factor.
+    Names without a common structure are one factor, and so are names that all stand for one thing, such as systems,
+    unless they may be taken apart in any way.
 
     Examples
     --------
@@ -39,7 +42,7 @@ def decompose(names: Sequence[str]) -> list[list[str]]:
     """
     labels = _without_fillers([name.strip() for name in names])
     role = label_role(list(dict.fromkeys(labels)))
-    known = len(set(labels)) < 2 or role is not None
+    known = len(set(labels)) < 2 or (role is not None and not any_way)
     for joint, split in _splitters(strong_only=known):
         parts = [split(label) for label in labels]
         if any(part is None for part in parts) or len({len(part) for part in parts if part}) != 1:
@@ -55,6 +58,39 @@ def decompose(names: Sequence[str]) -> list[list[str]]:
         if len(varying) > 1 and _crossed(varying, len(set(labels))):
             return [factor for column in varying for factor in decompose(column)]
     return [labels]
+
+
+def made_alike(names: Sequence[str]) -> list[int]:
+    """Return the places of the names that have a common structure, where a few others have not; else all of them.
+
+    Examples
+    --------
+    >>> made_alike(["Text 1 [A]", "Text 1 [B]", "Text 2 [A]", "Text 2 [B]", "How old are you?"])
+    [0, 1, 2, 3]
+    >>> made_alike(["Rater 1", "Rater 2", "Word count"])
+    [0, 1]
+    """
+    everything = list(range(len(names)))
+    labels = _without_fillers([name.strip() for name in names])
+    if len(decompose(labels)) > 1:
+        return everything
+    roles = [numbered_role(label) for label in labels]
+    for role in dict.fromkeys(roles):
+        same = [place for place in everything if role is not None and roles[place] == role]
+        if 0.5 * len(names) < len(same) < len(names):
+            return same
+    for _, split in _splitters(strong_only=False):
+        parts = {place: part for place, label in enumerate(labels) if (part := split(label))}
+        sizes = Counter(map(len, parts.values()))
+        width = sizes.most_common(1)[0][0] if sizes else 0
+        parts = {place: part for place, part in parts.items() if len(part) == width}
+        often = [Counter(part[at] for part in parts.values()) for at in range(width)]
+        same = [place for place, part in parts.items() if any(often[at][part[at]] > 1 for at in range(width))]
+        if MOST_ALIKE * len(names) <= len(same) < len(names):
+            factors = decompose([labels[place] for place in same])
+            if len(factors) > 1 and any(label_role(list(dict.fromkeys(factor))) for factor in factors):
+                return same
+    return everything
 
 
 def _with_role_words(columns: list[list[str]], joint: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["NON_ANSWERS", "is_known_label", "normal", "order_of_labels"]
+__all__ = ["NON_ANSWERS", "is_known_label", "normal", "order_of_labels", "scales_with"]
 
 FILE = Path(__file__).with_name("scales.txt")
 NOT_ANSWERS = "[not an answer]"
@@ -62,6 +62,12 @@ def order_of_labels(labels: Iterable[str]) -> tuple[str, ...] | None:
     if len(orders) != 1:
         return None  # unknown, or known in two orders
     return tuple(by_name[name] for name in orders.pop())
+
+
+def scales_with(labels: Iterable[str]) -> frozenset[int]:
+    """Return which of the known scales have all of these labels, by their number."""
+    names = {normal(label) for label in labels}
+    return frozenset(number for number, scale in enumerate(_KNOWN) if names and names <= scale.keys())
 
 
 def is_known_label(label: str) -> bool:

@@ -6,7 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
-from ordbridge.data.column_labels import MANY, labelled
+from ordbridge.data.by_content import item_among, refuse_two_scales, system_among
+from ordbridge.data.column_labels import MANY, alike, labelled
 from ordbridge.data.headers import PATTERN, decompose, from_pattern
 from ordbridge.data.parts import IDS, NONE, ROW, Asked, Hints, RatingColumn, SheetLayout, listed, short_name
 from ordbridge.data.values import MOST_LABELS, looks_like_ratings, without_missing
@@ -53,18 +54,19 @@ class _Finder:
             elif role in self.hints.ids and self.hints.ids[role] in self.sheet.columns:
                 self.ids[role] = self.hints.ids[role]
         patterned = self.of_pattern()
-        columns = list(patterned) if patterned else self.rating_columns()
+        columns = list(patterned) if patterned else self.without_others(self.rating_columns())
         for role in ("participant", "system", "criterion", "item"):
             if role not in self.ids:
                 self.find(role, columns)
         self.find_parts(columns)
-        if len(columns) == 1 or all(is_criterion(short_name(name)) for name in columns):
-            self.find_system_by_content(columns)
+        self.find_by_content(columns)
         if patterned:
             ratings = [RatingColumn(name, labels) for name, labels in patterned.items()]
         else:
             ratings, notes = labelled(self.sheet, columns, self.ids, self.hints, self.free, self.asked.columns)
             self.notes += notes
+        if not self.asked.rating:
+            refuse_two_scales(self.sheet, ratings)
         said = self.split_items(ratings)
         self.complete(ratings)
         return SheetLayout(
@@ -142,6 +144,15 @@ class _Finder:
             f"it has: {listed(self.sheet.header)}"
         )
 
+    def without_others(self, columns: list[str]) -> list[str]:
+        """Leave out columns whose names are not made like the others, such as Word count beside Rater 1, Rater 2."""
+        if self.asked.rating or self.asked.columns or len(columns) < 3:
+            return columns
+        kept = alike(columns, self.hints)
+        if others := [name for name in columns if name not in kept]:
+            self.notes.append(f"not taken as ratings: {listed(others)}; to read them give rating=")
+        return kept
+
     def with_other_questions(self, criteria: list[str], likely: list[str]) -> list[str]:
         """Return criteria and other questions that were answered beside them; say which columns may be ratings, too."""
         others = [name for name in likely if name not in criteria and not self.is_id(name)]
@@ -198,31 +209,23 @@ class _Finder:
         elif self.hints.fallback.get(role) in self.sheet.columns:
             self.ids[role] = self.hints.fallback[role]
 
-    def find_system_by_content(self, ratings: Sequence[str]) -> None:
-        """Take the only column of few words that differ within items and within participants for the system."""
-        known = [self.sheet.columns.get(self.ids.get(role, "")) for role in ("participant", "item")]
-        if "system" in self.ids or None in known:
+    def find_by_content(self, ratings: Sequence[str]) -> None:
+        """Find item or system by what columns hold, where their names do not say it, and say why."""
+        if len(ratings) > 1 and not all(is_criterion(short_name(name)) for name in ratings):
             return
         used = {*ratings, *self.ids.values(), self.sheet.parts}
-        free = [name for name in self.free if name not in used and not is_aside(short_name(name))]
-        found = [name for name in free if all(self.is_crossed(name, cells) for cells in known if cells is not None)]
-        if len(found) == 1:
-            self.ids["system"] = found[0]
-            self.notes.append(
-                f"{found[0]!r} is taken for the system, because it alone has few names that differ within items and "
-                "participants; if that is wrong, give system="
-            )
-
-    def is_crossed(self, name: str, groups: Sequence[str | None]) -> bool:
-        """Tell whether a column has few words, of which most groups have several, and each group each once or more."""
-        cells = self.sheet.columns[name]
-        labels = {cell for cell in cells if cell is not None}
-        if not 2 <= len(labels) <= MANY or None in cells or looks_like_ratings(cells):
-            return False
-        seen: dict[str | None, set[str | None]] = {}
-        for group, cell in zip(groups, cells, strict=True):
-            seen.setdefault(group, set()).add(cell)
-        return sum(len(found) == len(labels) for found in seen.values()) > 0.5 * len(seen)
+        free = {name: self.sheet.columns[name] for name in self.free if name not in used}
+        free = {name: cells for name, cells in free.items() if not is_aside(short_name(name))}
+        known = {role: self.sheet.columns[name] for role, name in self.ids.items() if name in self.sheet.columns}
+        for role, find, why in (
+            ("item", item_among, "with it alone a participant has one rating of each system"),
+            ("system", system_among, "it alone has few names that differ within items and participants"),
+        ):
+            found = find(free, known) if role not in self.ids else None
+            if found is not None:
+                self.ids[role] = found
+                known[role] = free.pop(found)
+                self.notes.append(f"{found!r} is taken for the {role}, because {why}; if that is wrong, give {role}=")
 
     def find_parts(self, ratings: Sequence[str]) -> None:
         """Say what the sheets of a workbook are, which were read together."""
@@ -235,13 +238,14 @@ class _Finder:
         if role is None and of_one and "participant" not in self.ids:
             role = "participant"
             self.notes.append(
-                f"each sheet is taken for one participant; if it is a criterion, give criterion={column!r}"
+                f"each {column} is taken for one participant; if it is a criterion, give criterion={column!r}"
             )
         if role is None or role in self.ids:
             ways = ", ".join(f"{role}={column!r}" for role in IDS if role not in self.ids)
             raise InputError(
-                f"the sheets {listed(labels)} of {self.sheet.name} have the same columns, but their names do not say "
-                f"what they are; give {ways}, or sheet={labels[0]!r} to read one"
+                f"the {column}s {listed(labels)} of {self.sheet.name} have the same columns, but their names do not "
+                f"say what they are; give {ways}"
+                + (f", or sheet={labels[0]!r} to read one" if column == "sheet" else "")
             )
         self.ids[role] = column
 
@@ -277,7 +281,7 @@ class _Finder:
                 if label is not None:
                     seen.setdefault(label, set()).add(system)
             several = sum(len(found) > 1 for found in seen.values()) / max(len(seen), 1)
-            scores[name] = (several > 0.5, -rank)
+            scores[name] = (several > 0.5, len(seen) > 1, -rank)
         return [name for name in ranked if scores[name] == max(scores.values())]
 
     def finest(self, names: list[str]) -> list[str]:
@@ -324,7 +328,7 @@ class _Finder:
             return {}
         cells = self.sheet.columns[column]
         labels = [label for label in dict.fromkeys(cells) if label is not None]
-        factors = decompose(labels) if len(labels) > 3 else []
+        factors = decompose(labels, any_way=True) if len(labels) > 3 else []
         if len(factors) != 2:
             return {}
         few = min((0, 1), key=lambda place: len(set(factors[place])))

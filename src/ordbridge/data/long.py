@@ -13,7 +13,7 @@ from ordbridge.data.labels import normal, order_of_labels
 from ordbridge.data.parts import ROW, SheetLayout
 from ordbridge.data.rating_table import ROLES, RatingTable
 from ordbridge.data.values import Parsed, parse_ratings
-from ordbridge.data.vocabulary import is_summary
+from ordbridge.data.vocabulary import is_summary, is_test_of_attention, plain
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
 from ordbridge.files.typed import is_missing, typed
@@ -22,6 +22,7 @@ __all__ = ["to_long"]
 
 NAMES = ("participant", "item", "system", "criterion")
 SHOWN = 4
+GRADES = {"note", "noten", "schulnote", "schulnoten", "grade"}
 MANY_MISSING = 0.1  # share of missing ratings that deserves a warning
 
 
@@ -55,7 +56,7 @@ def to_long(layout: SheetLayout, levels: Sequence[str] | None, original: pa.Tabl
         *_about_missing(parsed, keep, k),
         *_about_levels(parsed),
     ]
-    said += _numeric_systems(columns)
+    said += [*_numeric_systems(columns), *_about_grades(layout, parsed)]
     rows = sheet.rows[row[keep]]
     return RatingTable(
         pa.table(columns), dict(layout.recognised), tuple(said), parsed.levels, rows, sheet.name, tuple(flaws)
@@ -71,6 +72,12 @@ def _tidied(sheet: Sheet, layout: SheetLayout) -> tuple[Sheet, list[str]]:
         rows = ", ".join(map(str, sheet.rows[np.flatnonzero(summary)][:SHOWN]))
         notes.append(f"{counted(sum(summary), 'row')} of means or sums left out (row {rows})")
         sheet = sheet.only([not one for one in summary])
+        ids = [sheet.columns[column] for column in layout.ids.values() if column != ROW]
+    tests = {label for cells in ids for label in set(cells) if label and is_test_of_attention(label)}
+    tested = [any(cells[place] in tests for cells in ids) for place in range(len(sheet))]
+    if tests and not all(tested):
+        notes.append(f"{counted(sum(tested), 'row')} of tests of attention left out ({min(tests)!r})")
+        sheet = sheet.only([not one for one in tested])
     filled = dict(sheet.columns)
     for role, column in layout.ids.items():
         if column == ROW or not len(sheet):
@@ -245,6 +252,16 @@ def _about_levels(parsed: Parsed) -> list[str]:
     if parsed.levels is None:
         return []
     return [f"ratings are words, from low to high: {' < '.join(parsed.levels)}; for another order give levels="]
+
+
+def _about_grades(layout: SheetLayout, parsed: Parsed) -> list[str]:
+    """Say how to turn grades round, of which 1 is the best in German schools."""
+    values = parsed.values[np.isfinite(parsed.values)]
+    called = any(plain(one.column) in GRADES for one in layout.ratings)
+    if not called or parsed.levels is not None or values.min() < 1 or values.max() > 6:
+        return []
+    points = [f"{point:g}" for point in np.unique(values)[::-1]]
+    return [f"a higher rating is taken for a better one; if 1 is the best grade, give levels={points!r}"]
 
 
 def _numeric_systems(columns: dict[str, pa.Array]) -> list[str]:

@@ -17,11 +17,14 @@ from ordbridge.files.typed import is_missing
 __all__ = ["MOST_LABELS", "Parsed", "as_numbers", "looks_like_ratings", "parse_ratings", "without_missing"]
 
 MOST_LABELS = 12  # more different words are not a rating scale
+FEW_SLIPS = 0.05  # so large a share of labels that no known scale has may be slips
 FEW_BAD = 0.2  # so large a share of cells that are not numbers may be mistakes; with more, the ratings are words
 _NUMBER = re.compile(r"[+-]?(\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _WITH_WORDS = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?:[-–—=:.)(\]|,]|\s)\s*(?=\D)(?=.*[^\W\d_])(.+)", re.DOTALL)
 _WORDS_BEFORE = re.compile(r"(?:.*\D)?[\[(](\d+(?:[.,]\d+)?)[\])]", re.DOTALL)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de)\s*(\d+)", re.IGNORECASE)
+_MINUS = re.compile(r"^[−–](?=[\d.,])")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+)?")
 _STARS = re.compile(r"(★+)☆*|(⭐+)|(\*{1,10})")
 
 
@@ -74,7 +77,7 @@ def as_numbers(cells: Sequence[str | None]) -> tuple[np.ndarray, bool]:
 def _number(cell: str | None) -> float:
     if cell is None:
         return np.nan
-    text = cell.strip().removesuffix("%").rstrip()
+    text = _MINUS.sub("-", cell.strip().removesuffix("%").rstrip())
     return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else np.nan
 
 
@@ -124,11 +127,40 @@ def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, col
     if np.isfinite(numbers).sum() >= (1 - FEW_BAD) * len(present):
         numbers, plus = _fill_from_words(kept, numbers)
         bad = [place for place, cell in enumerate(kept) if cell is not None and np.isnan(numbers[place])]
-        return Parsed(numbers, None, missing, tuple(bad), (*notes, *plus))
+        return _upright(kept, Parsed(numbers, None, missing, tuple(bad), (*notes, *plus)))
     labelled, plus = _fill_from_words(kept, numbers)
     if np.isfinite(labelled).sum() == len(present):
-        return Parsed(labelled, None, missing, (), (*notes, *plus))
+        return _upright(kept, Parsed(labelled, None, missing, (), (*notes, *plus)))
     return _words(kept, _known_order(present, column), missing, column)
+
+
+def _upright(cells: list[str | None], parsed: Parsed) -> Parsed:
+    """Turn a scale round whose words say that its low numbers are the good ones, as in "1 - excellent"."""
+    beside = {word: number for cell in set(cells) if cell and (word := _word_beside(cell)) for number in [_of(cell)]}
+    order = order_of_labels(beside) or ()
+    numbers = [beside[word] for word in order]
+    if len(numbers) < 2 or numbers != sorted(numbers, reverse=True):
+        return parsed
+    used = np.unique(parsed.values[np.isfinite(parsed.values)])
+    whole = (used == np.floor(used)).all() and used[-1] - used[0] < MOST_LABELS
+    points = np.arange(used[0], used[-1] + 1) if whole else used
+    worded = {_of(cell): cell for cell in sorted({cell for cell in cells if cell}) if _word_beside(cell)}
+    levels = tuple(worded.get(float(point), f"{point:g}") for point in points[::-1])
+    places = len(points) - 1.0 - np.searchsorted(points, parsed.values)
+    note = f"low numbers are the good ones ({levels[-1]!r}), so the scale was turned round"
+    values = np.where(np.isfinite(parsed.values), places, np.nan)
+    return Parsed(values, levels, parsed.missing, parsed.bad, (*parsed.notes, note))
+
+
+def _of(cell: str) -> float:
+    return _number_with_words(cell)[0]
+
+
+def _word_beside(cell: str) -> str:
+    """Return the words beside a number: good in "4 - good" and in "good (4)"."""
+    if found := _WITH_WORDS.fullmatch(cell):
+        return found[2].strip(" ()[]")
+    return re.sub(r"[\[(][^\[(]*$", "", cell).strip(" -–:=") if _WORDS_BEFORE.fullmatch(cell) else ""
 
 
 def _fill_from_words(cells: list[str | None], numbers: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -150,7 +182,12 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
             f"{present[0][:60]!r}; name the column with rating="
         )
     labels = [counts.most_common(1)[0][0] for counts in spelled.values()]
-    order = order_of_labels(labels)
+    if all(_DATE.fullmatch(label) for label in labels):
+        raise InputError(
+            f"the ratings in column {column!r} are dates, such as {labels[0]!r}: a spreadsheet has made them of "
+            "answers such as 4/5 or 1-5; enter the answers again, in cells that are formatted as text"
+        )
+    order = order_of_labels(labels) or _order_but_for_slips(spelled)
     if order is None:
         raise InputError(
             f"the ratings in column {column!r} are words whose order is not known: "
@@ -158,6 +195,15 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
             f"levels={labels!r}"
         )
     return order
+
+
+def _order_but_for_slips(spelled: dict[str, Counter[str]]) -> tuple[str, ...] | None:
+    """Return the order of labels of a known scale beside which there are few others."""
+    known = {name: counts for name, counts in spelled.items() if is_known_label(name)}
+    slips = sum(counts.total() for name, counts in spelled.items() if name not in known)
+    if slips > FEW_SLIPS * sum(counts.total() for counts in spelled.values()):
+        return None
+    return order_of_labels(counts.most_common(1)[0][0] for counts in known.values())
 
 
 def _words(cells: list[str | None], levels: tuple[str, ...], missing: dict[str, int], column: str) -> Parsed:
@@ -200,7 +246,11 @@ def looks_like_ratings(cells: Sequence[str | None]) -> bool:
     if counts[finite].sum() >= (1 - FEW_BAD) * counts.sum():
         usual = finite & (numbers >= -10) & (numbers <= 100)
         return bool(counts[usual].sum() >= (1 - FEW_BAD) * counts[finite].sum())
-    labels = {normal(cell): cell for cell in present}
-    return len(labels) <= MOST_LABELS and (
-        order_of_labels(labels.values()) is not None or (len(labels) == 1 and is_known_label(next(iter(labels))))
+    spelled: dict[str, Counter[str]] = {}
+    for cell, count in present.items():
+        spelled.setdefault(normal(cell), Counter())[cell] += count
+    return len(spelled) <= MOST_LABELS and (
+        order_of_labels(spelled) is not None
+        or _order_but_for_slips(spelled) is not None
+        or (len(spelled) == 1 and is_known_label(next(iter(spelled))))
     )

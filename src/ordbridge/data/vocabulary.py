@@ -14,7 +14,9 @@ __all__ = [
     "is_aside",
     "is_criterion",
     "is_summary",
+    "is_test_of_attention",
     "label_role",
+    "numbered_role",
     "plain",
     "rank_of",
     "says_rating",
@@ -50,6 +52,18 @@ _ENDING = re.compile(r"(?<=.)(ids?|no|nr|num|number|name|code|key|idx|label|numm
 _SAID_FIRST = r"(?:human[_ .-])?(?:rating|score|rate|likert|answer)[_ .:-]+(?:of )?(.+)"
 _SAID_LAST = r"(.+?)[_ .-]+(?:rating|ratings|score|scores|likert|value|answer|stars)"
 _VAGUE = ("general", "complete", "simple")  # common words that are criteria only by themselves
+MEASURES = ("length", "count", "words", "tokens", "characters")  # of a text, as in "sentence length"
+_WORD = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+_ATTENTION = re.compile(
+    r".{0,12}\b(attention|attn|att|catch)[ _-]?(check|test|question|item|trial|control)s?\b.{0,20}",
+    re.IGNORECASE | re.DOTALL,
+)
+_INSTRUCTED = re.compile(  # "please select 3", but not "select a number from 1 to 5"
+    r"attention check|(select|choose|pick|tick|mark|click|slider to|wählen sie|klicken sie|sélectionnez|choisissez|"
+    r"cochez|seleccione|elija|marque)( on| the| die| la| le| el)?( option| number| answer| zahl| réponse| opción)? ?"
+    r"[\"'“„«]?\d+(?! ?([-–—]|to|or|bis|oder|à|ou|a|o) ?\d)",
+    re.IGNORECASE,
+)
 
 
 def _names(kind: str, rest: str) -> re.Pattern[str]:
@@ -90,10 +104,16 @@ def rank_of(role: str, column: str) -> int | None:
     if (rank := _RANKS[role].get(_ENDING.sub("", name))) is not None:
         return max(rank, 1)
     words = [plain(word) for word in re.split(r"[^\w]+|_|(?<=[a-z])(?=[A-Z])", column)]
-    hit = [other for other in _RANKS if any(_RANKS[other].get(word, 2) < 2 for word in words)]
+    meant = words[-1:] if len(words) == 2 and _of_a_role(words[-1]) else words  # a caption_system is a system
+    hit = [other for other in _RANKS if any(_RANKS[other].get(word, 2) < 2 for word in meant)]
     counted = any(word.isdigit() or len(word) == 1 for word in words)  # "system_a" is one of several
-    aside = any(word in ASIDE or word in CRITERIA for word in words) or len(words) > 3
+    asked = words[0] in ("which", "what", "welcher", "welches", "welchen", "quel", "quelle", "que", "cual")
+    aside = any(word in ASIDE or word in CRITERIA for word in words) or len(words) > (7 if asked else 3)
     return 2 if hit == [role] and role != "rating" and not counted and not aside else None
+
+
+def _of_a_role(word: str) -> bool:
+    return any(ranks.get(word, 2) < 2 for ranks in _RANKS.values())
 
 
 def is_criterion(column: str) -> bool:
@@ -143,9 +163,29 @@ def criteria_in(text: str) -> list[str]:
 
 
 def is_aside(column: str) -> bool:
-    """Tell whether a column stands beside ratings, such as times, ages, comments."""
-    name = plain(column)
-    return name in ASIDE or name.endswith(("time", "date", "comment", "comments", "seconds", "timestamp", "duration"))
+    """Tell whether a column stands beside ratings, such as times, ages, comments.
+
+    Examples
+    --------
+    >>> is_aside("Age"), is_aside("sentence length"), is_aside("Please select 3"), is_aside("fluency")
+    (True, True, True, False)
+    """
+    name, words = plain(column), [plain(word) for word in _WORD.split(column) if word]
+    measured = 1 < len(words) <= 3 and words[-1] in MEASURES
+    ending = name.endswith(("time", "date", "comment", "comments", "seconds", "timestamp", "duration"))
+    asked = _INSTRUCTED.search(column) is not None and " " in column.strip()
+    return name in ASIDE or measured or ending or asked or is_test_of_attention(column)
+
+
+def is_test_of_attention(name: str) -> bool:
+    """Tell whether something that was rated is called a test of attention.
+
+    Examples
+    --------
+    >>> [is_test_of_attention(name) for name in ("attention_check", "Catch trial 3", "LSTM + attention")]
+    [True, True, False]
+    """
+    return _ATTENTION.fullmatch(name.replace("_", " ")) is not None
 
 
 def is_summary(name: str) -> bool:
@@ -163,6 +203,18 @@ def label_role(labels: list[str]) -> str | None:
     >>> label_role(["Anna", "Ben"])
     """
     return _label_role(tuple(labels))
+
+
+def numbered_role(label: str) -> str | None:
+    """Return what one label stands for if it is a known word with a number or letter, such as Rater 1.
+
+    Examples
+    --------
+    >>> numbered_role("Rater 1"), numbered_role("Word count")
+    ('participant', None)
+    """
+    word = re.sub(r"[\s_\-.#]+", " ", _without_accents(label)).strip()
+    return next((role for role, pattern in _LABELS if pattern.fullmatch(word)), None)
 
 
 @functools.lru_cache(maxsize=256)

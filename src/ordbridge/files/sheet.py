@@ -15,6 +15,7 @@ __all__ = ["CellGrid", "Sheet", "sheet_of"]
 
 Row = list[str | None]
 ROW_NAMES = "row names"
+BLOCK = "table"
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
 
 
@@ -98,8 +99,42 @@ def sheet_of(grid: CellGrid) -> Sheet:
     elif rest and all(_filled(row) == len(header) + 1 for _, row in rest):
         header = [ROW_NAMES, *header]  # as R's write.table leaves it
         notes.append("the first column has no name: it holds row names")
+    rest, blocks = _without_headers(first, rest, numbered[title - 1][1] if title else [], notes)
     _refuse_overflow(grid.name, header, rest, header_row)
-    return _columns(grid, header, rest, notes)
+    sheet = _columns(grid, header, rest, notes)
+    if not blocks or BLOCK in sheet.columns:
+        return sheet
+    return replace(sheet, columns={BLOCK: blocks, **sheet.columns}, parts=BLOCK)
+
+
+def _without_headers(
+    header: Row, rest: list[tuple[int, Row]], title: Row, notes: list[str]
+) -> tuple[list[tuple[int, Row]], list[str | None]]:
+    """Leave out the header where it is repeated; where a title stands above each, return the title of every row."""
+    again = [place for place, (_, row) in enumerate(rest) if _filled(row) > 1 and _same(row, header)]
+    if not again:
+        return rest, []
+    numbers = ", ".join(str(rest[place][0]) for place in again[:4])
+    above = [rest[place - 1][1] if place else [] for place in again]
+    if not all(_filled(row) == 1 for row in [title, *above]):
+        notes.append(f"the header is repeated (row {numbers}); these rows were left out")
+        return [row for place, row in enumerate(rest) if place not in again], []
+    blocks: list[str | None] = []
+    kept, block = [], title[0]
+    for place, row in enumerate(rest):
+        if place + 1 in again:
+            block = row[1][0]
+        elif place not in again:
+            kept.append(row)
+            blocks.append(block)
+    names = ", ".join(dict.fromkeys(str(name).strip() for name in blocks))
+    notes.append(f"there are tables below each other ({names}), which were read together, as column {BLOCK!r}")
+    return kept, blocks
+
+
+def _same(row: Row, header: Row) -> bool:
+    width = max(_filled(row), _filled(header))
+    return _padded(row, width) == _padded(header, width)
 
 
 def _columns(grid: CellGrid, header: list[str | None], rest: list[tuple[int, Row]], notes: list[str]) -> Sheet:
@@ -123,8 +158,9 @@ def _is_second_header(upper: Row, lower: Row, below: list[Row]) -> bool:
     """Tell whether two rows are one header: the upper one has gaps, which the lower one fills with words."""
     width = max(_filled(upper), _filled(lower))
     upper, lower = _padded(upper, width), _padded(lower, width)
-    gaps = [place for place, cell in enumerate(upper) if cell is None and lower[place] is not None]
-    if not gaps or not below or not any(cell is not None for cell in upper[: gaps[0]]):
+    first = next(place for place, cell in enumerate(upper) if cell is not None)  # names of rows may stand before it
+    gaps = [place for place in range(first, width) if upper[place] is None and lower[place] is not None]
+    if not gaps or not below:
         return False
     words = {lower[place] for place in range(gaps[0] - 1, width)}
     values = {row[place] for row in below for place in gaps if place < len(row)} - {None}

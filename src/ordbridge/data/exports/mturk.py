@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-from ordbridge.data.exports.survey import question_columns
+from ordbridge.data.exports.survey import is_asked, question_columns
 from ordbridge.data.parts import Hints
-from ordbridge.data.vocabulary import is_aside
 from ordbridge.files import Sheet
 
 __all__ = ["prepare", "recognise"]
@@ -38,9 +37,10 @@ def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     columns = _without_options(columns)
     columns = {name: cells for name, cells in columns.items() if name in KEPT or name.startswith(("Input.", "Answer."))}
     sheet = sheet.with_columns(columns)
-    asked = [name for name in columns if name.startswith("Answer.") and not is_aside(name.removeprefix("Answer."))]
-    answers, others = question_columns(sheet, asked)
-    hints = Hints({"participant": "WorkerId"}, tuple(answers), fallback={"item": "HITId"})
+    answers = {name: name.removeprefix("Answer.") for name in columns if name.startswith("Answer.")}
+    asked = [name for name, question in answers.items() if is_asked(question, columns[name])]
+    ratings, others = question_columns(sheet, asked)
+    hints = Hints({"participant": "WorkerId"}, tuple(ratings), fallback={"item": "HITId"})
     return sheet.noting(*notes, *others), hints
 
 

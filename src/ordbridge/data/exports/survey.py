@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ordbridge.data.labels import normal, order_of_labels
+from ordbridge.data.labels import NON_ANSWERS, normal, order_of_labels, scales_with
 from ordbridge.data.values import looks_like_ratings, parse_ratings
 from ordbridge.data.vocabulary import is_aside, plain, rank_of
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
+from ordbridge.files.typed import is_missing
 
-__all__ = ["person_column", "question_columns"]
+__all__ = ["is_asked", "person_column", "question_columns"]
 
 PEOPLE = {"prolific", "worker", "workerid", "participant", "name", "email", "pid", "nom", "nombre", "teilnehmer",
           "participante", "rater", "annotator", "initials"}  # fmt: skip
@@ -41,7 +42,7 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
     kinds = {
         name: _kind(sheet.columns[name])
         for name in names
-        if not is_aside(name) and looks_like_ratings(sheet.columns[name])
+        if is_asked(name, sheet.columns[name]) and looks_like_ratings(sheet.columns[name])
     }
     kinds = {name: kind for name, kind in kinds.items() if kind is not None}
     if not kinds:
@@ -51,8 +52,32 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
         del scales["yes/no"]  # questions about people, or beside the ratings
     usual = scales.most_common(1)[0][0]
     chosen = [name for name, kind in kinds.items() if kind == usual]
+    if usual == "words":
+        chosen = _on_one_scale(sheet, chosen)
     others = [name for name in kinds if name not in chosen]
     return chosen, [f"not taken as ratings: {', '.join(others)}; to read them give rating="] if others else []
+
+
+def is_asked(name: str, cells: Sequence[str | None]) -> bool:
+    """Tell whether a column may be a question to rate: by its name, or because labels of a scale answer it."""
+    labels = {normal(cell) for cell in cells if cell and not _is_no_answer(cell)}
+    return not is_aside(name) or (len(labels) > 2 and order_of_labels(labels) is not None)
+
+
+def _on_one_scale(sheet: Sheet, names: list[str]) -> list[str]:
+    """Return the questions whose answers belong to the scale of most of them."""
+    fits = {
+        name: scales_with(cell for cell in sheet.columns[name] if cell and not _is_no_answer(cell)) for name in names
+    }
+    votes = Counter(number for found in fits.values() for number in found)
+    if not votes or not all(fits.values()):
+        return names
+    usual = votes.most_common(1)[0][0]
+    return [name for name in names if usual in fits[name]]
+
+
+def _is_no_answer(cell: str) -> bool:
+    return is_missing(cell) or normal(cell) in NON_ANSWERS
 
 
 def _kind(cells: Sequence[str | None]) -> str | None:
@@ -61,6 +86,8 @@ def _kind(cells: Sequence[str | None]) -> str | None:
         parsed = parse_ratings(cells, None, "")
     except InputError:
         present = {normal(cell) for cell in cells if cell}
+        if present <= YES_NO:
+            return "yes/no"
         return "words" if order_of_labels(present) or len(present) == 1 else None
     if parsed.levels is not None:
         return "yes/no" if {normal(level) for level in parsed.levels} <= YES_NO else "words"
