@@ -41,7 +41,7 @@ SERIES = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D5
 """For several of a kind, which everybody can tell apart (Okabe & Ito 2008); in the order of Howcroft & Rieser."""
 
 
-SUBTITLE, FOOTNOTE = "subtitle", "footnote"
+SUBTITLE, FOOTNOTE = "_subtitle", "_footnote"  # no legend shows what begins so
 """What texts are found by when a figure is drawn for a phone."""
 
 
@@ -174,9 +174,9 @@ LETTERS = 22
 
 @contextmanager
 def narrowed(figure: Figure) -> Iterator[Figure | None]:
-    """Yield the figure as a phone shows it, panels below each other and long lines broken; None if it fits, or cannot be changed.
+    """Yield the figure as a phone shows it: panels below each other, long lines broken; None if it fits as it is.
 
-    Afterwards it is as it was.
+    It is also None if it cannot be changed. Afterwards the figure is as it was.
 
     Examples
     --------
