@@ -49,8 +49,24 @@ def results() -> dict[str, Any]:
         "plan": plan(two, model="clm", vary=vary, texts_per_participant=10, datasets=200, most=100, null=0),
         "reliability": ob.reliability.analyse(study),
         "judge": ob.judges.analyse(judged(), "gpt"),
+        "scales": ob.reliability.scales.compare(*on_two_scales(), names=("five points", "slider")),
         "reproduction": gladkoff2023.reproduce(),
     }
+
+
+def on_two_scales() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return ratings of four systems on five points, and by other noise on a slider from 0 to 100."""
+    rng = np.random.default_rng(2)
+    cells = [(s, i, r) for s in range(4) for i in range(12) for r in range(6)]
+    system, item, rater = (np.array(side) for side in zip(*cells, strict=True))
+    names = np.array(["baseline", "fine-tuned", "with retrieval", "human"])[system]
+    true = 0.5 * system + rng.normal(scale=0.6, size=12)[item] + rng.normal(scale=0.3, size=6)[rater]
+    five, slider = (true + rng.normal(scale=noise, size=len(true)) for noise in (0.6, 0.9))
+    columns = {"system": names, "item": item, "participant": rater}
+    return (
+        {**columns, "rating": np.clip(np.round(3 + five), 1, 5)},
+        {**columns, "rating": np.clip(50 + 18 * slider, 0, 100)},
+    )
 
 
 def judged() -> dict[str, Any]:

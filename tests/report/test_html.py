@@ -145,3 +145,49 @@ def test_intervals_decide_on_digits():
         assert shown in html
     wide = pa.table({"estimate": [3.14159], "conf_low": [1.0], "conf_high": [7.0]})
     assert ">3.1<" in Page("t").table(wide).html()
+
+
+def test_every_interval_decides_on_the_digits_of_its_own_columns():
+    table = pa.table({
+        "judge": [0.39213], "judge_low": [0.25012], "judge_high": [0.53413], "people_only": [0.12345],
+        "people_low": [0.0123], "people_high": [0.2345], "other": [0.12345],
+    })  # fmt: skip
+    html = Page("t").table(table).html()
+    for shown in (">0.39<", ">0.25<", ">0.53<", ">0.12<", ">0.01<", ">0.23<", ">0.123<"):
+        assert shown in html
+    for name in ("judge from", "judge to", "people only", "people to"):
+        assert f">{name}</th>" in html
+
+
+def test_numbers_and_their_units_stay_on_one_line():
+    page = Page("t").answer("A wins in 58% of studies (p < .001)", ["of 50 % or more", "p ≥ .05"]).warning("5% failed")
+    html = page.sentence("κ = .3").html()
+    for kept in ("58\u00a0%", "p\u00a0&lt;\u00a0.001", "50\u00a0% or", "p\u00a0≥\u00a0.05", "5\u00a0% failed"):
+        assert kept in html
+    assert "κ\u00a0=\u00a0.3" in html
+
+
+def test_short_text_does_not_wrap_and_long_text_does():
+    names = pa.table({"short": ["with retrieval"], "longer": ["a name of a system and version 3"], "long": ["x " * 30]})
+    html = Page("t").table(names).html()
+    assert '<td class="t">with' in html and '<td class="m">a name' in html and '<td class="w">x' in html
+
+
+def test_a_wide_picture_is_drawn_once_more_for_phones():
+    from ordbridge.figures.style import empty_figure, title
+
+    wide = empty_figure(9.6, 3.0)
+    for panel in wide.subplots(1, 2, sharey=True):
+        panel.plot([1, 2])
+        title(panel, "What it shows", "how it is to be read, in a line that is too long for a phone")
+    html = Page("t").picture(wide, "two panels").html()
+    sizes = [tuple(map(float, size)) for size in re.findall(r'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', html)]
+    assert sizes[0] == (691.2, 216)
+    assert sizes[1][0] < 300 and sizes[1][1] > 5 * 72  # one below the other, as wide as a phone
+    assert html.count('class="phone"') == 1 and html.count('class="screen"') == 1
+    assert tuple(wide.get_size_inches()) == (9.6, 3.0)  # the figure itself stays as it was
+    identifiers = re.findall(r' id="([^"]+)"', html)
+    assert len(identifiers) == len(set(identifiers))
+    small = empty_figure(4.0, 3.0)
+    small.subplots().plot([1, 2])
+    assert Page("t").picture(small, "one").html().count("<svg") == 1

@@ -16,7 +16,7 @@ from ordbridge.report import page
 from ordbridge.report.html import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("comparison", "fit", "run", "plan", "reliability", "judge", "reproduction")
+KINDS = ("comparison", "fit", "run", "plan", "reliability", "judge", "scales", "reproduction")
 EVERY = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -18,7 +18,7 @@ from ordbridge.papers import gladkoff2023
 from ordbridge.planning import plan
 from ordbridge.power import Grid, run
 from ordbridge.report.build import page, write_report
-from ordbridge.report.manuscript import latex, main_table, markdown, methods, references
+from ordbridge.report.manuscript import latex, main_table, markdown, methods, references, without_options
 from ordbridge.simulate import Truth, ratings
 from ordbridge.tables import write
 
@@ -41,8 +41,15 @@ def results(data):
         "run": run(grid, ["lm", "clm"], sims=20, engine="fast"),
         "plan": plan(TRUTH, model="clm", vary=vary, texts_per_participant=10, datasets=200, most=100),
         "reliability": ob.reliability.analyse(_by_text(data)),
+        "scales": ob.reliability.scales.compare(data, _doubled(data), names=("five", "slider")),
         "reproduction": gladkoff2023.reproduce(),
     }
+
+
+def _doubled(data):
+    return data.set_column(
+        data.column_names.index("rating"), "rating", pa.array([2.0 * int(v) for v in data["rating"].to_pylist()])
+    )
 
 
 def _by_text(data):
@@ -51,7 +58,7 @@ def _by_text(data):
     return data.set_column(data.column_names.index("item"), "item", pa.array(texts))
 
 
-PICTURES = {"fit": 3, "run": 1, "plan": 1, "reliability": 5, "reproduction": 2}
+PICTURES = {"fit": 3, "run": 1, "plan": 2, "reliability": 5, "scales": 1, "reproduction": 2}
 EVERY = pytest.mark.parametrize("kind", list(PICTURES))
 
 
@@ -73,7 +80,7 @@ def test_a_report_has_answer_picture_table_checks_methods_and_command(results, k
     places = [body.index(mark) for mark in marks]
     assert places == sorted(places)
     assert re.search("<h1>[^<]{20,200}</h1>", html)  # a sentence, and a short one
-    assert html.count("<svg") == PICTURES[kind]
+    assert html.count("<figure>") == PICTURES[kind]
     assert html.count("<table") >= 2 - (kind == "plan")
     assert "ordbridge &lt;again&gt;" in html
     assert f"ordbridge {ob.__version__}" in html
@@ -97,7 +104,7 @@ def test_the_methods_paragraph_says_what_was_done(results):
         assert "The systems are A (the reference) and B." in page(results[kind]).html()
     asked = results["plan"].asked
     assert f"{asked['datasets']} datasets" in methods(results["plan"])
-    assert results["plan"].sentence in methods(results["plan"])
+    assert without_options(results["plan"].sentence) in methods(results["plan"])
     assert not any("R Core Team" in reference for reference in references(results["plan"]))
     assert "5 raters gave 200 ratings of 40 items, at the ordinal level" in methods(results["reliability"])
     assert "95% jackknife intervals, about these raters only" in methods(results["reliability"])

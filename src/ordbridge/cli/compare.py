@@ -55,8 +55,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--anyway", action="store_true", help="go on although the ratings have errors")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    outputs.add_options(parser)
-    parser.add_argument("--plot", metavar="FILE", help="draw shares and expected ratings: .png, .pdf or .svg")
+    outputs.add_options(parser, plot="shares and expected ratings")
     parser.add_argument(
         "--out", metavar="FILE", help="write the differences to .csv or .parquet, or all tables into a folder"
     )
@@ -146,8 +145,6 @@ def _keep(found: Comparison, args: argparse.Namespace) -> list[Path]:
     if not found.criteria:
         return [found.report(args.html, outputs.command())] if args.html else []
     written = outputs.keep(found, args)
-    if args.plot:
-        written.append(outputs.draw(found.plot(), args.plot))
     if args.out and Path(args.out).suffix:
         written.append(write(found.pairs, args.out))
     elif args.out:

@@ -56,9 +56,8 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="write the coefficients to .parquet or .csv, and contrasts beside it"
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the coefficients: .png, .pdf or .svg")
     parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the ratings in order, from low to high")
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="the coefficients")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(**defaults_of(clmm, "engine"), **defaults_of(Fit.tidy, "conf_level"))
     parser.set_defaults(**defaults_of(Fit.test, "draws", "seed", "jobs", "store"), run=run)
@@ -186,8 +185,7 @@ def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
 
 
 def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.Namespace) -> list[Path]:
-    """Write tables and picture."""
-    from ordbridge import figures
+    """Write tables."""
     from ordbridge.tables import write
 
     written = []
@@ -196,8 +194,6 @@ def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.N
         written.append(write(tidy, out))
         if contrasts is not None:
             written.append(write(contrasts, out.with_name(f"{out.stem}-contrasts{out.suffix}")))
-    if args.plot:
-        written.append(outputs.draw(figures.forest(fit, thresholds=False), args.plot))
     return written
 
 

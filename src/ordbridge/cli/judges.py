@@ -52,7 +52,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--cost-human", type=float, metavar="PRICE", help="price of a rating by a person")
     parser.add_argument("--cost-judge", type=float, metavar="PRICE", help="price of a rating by the judge")
     parser.add_argument("--conf-level", type=float, help="level of the intervals (default: %(default)s)")
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="calibration, and whom the judge favours")
     parser.set_defaults(**usual, run=run)
 
 

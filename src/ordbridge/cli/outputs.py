@@ -1,4 +1,4 @@
-"""Options of several commands: a report, and methods paragraph and table for a paper."""
+"""Options of several commands: a picture, a report, and methods paragraph and table for a paper."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ordbridge.writing import whole_file, write_text
 __all__ = ["add_options", "command", "draw", "keep"]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--html``, ``--latex`` and ``--markdown``."""
+def add_options(parser: argparse.ArgumentParser, plot: str) -> None:
+    """Add ``--plot``, which draws what is said here, ``--html``, ``--latex`` and ``--markdown``."""
+    parser.add_argument("--plot", metavar="FILE", help=f"draw {plot}: .png, .svg or .pdf")
     parser.add_argument("--html", metavar="FILE", help="write a report with tables, pictures and methods paragraph")
     parser.add_argument("--latex", metavar="FILE", help="write the table and the methods paragraph in LaTeX")
     parser.add_argument("--markdown", metavar="FILE", help="write the table and the methods paragraph in Markdown")
@@ -42,6 +43,8 @@ def keep(result: Any, args: argparse.Namespace) -> list[Path]:
     from ordbridge import report
 
     written = []
+    if args.plot:
+        written.append(draw(result.plot(), args.plot))
     if args.html:
         written.append(report.write_report(result, args.html, command()))
     for name, text in (("latex", report.latex), ("markdown", report.markdown)):

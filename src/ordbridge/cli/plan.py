@@ -119,12 +119,11 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="worker processes; default: one per core")
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
-    parser.add_argument("--plot", metavar="FILE", help="draw the trade-off: .png, .svg or .pdf")
     parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
     parser.add_argument("--json", metavar="FILE", help="write the plan, for ordbridge compare and stop --plan FILE")
     parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
     add_sheets(parser)
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="the trade-off")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(**usual, run=run)
 
@@ -243,10 +242,6 @@ def _keep(found: Plan, args: argparse.Namespace) -> None:
 
     if args.out:
         show.line(f"wrote {write(found.designs, args.out)}")
-    if args.plot:
-        from ordbridge import figures
-
-        show.line(f"wrote {outputs.draw(figures.plan_contours(found), args.plot)}")
     if args.plot_money:
         from ordbridge import figures
 

@@ -85,8 +85,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--backend", choices=["loky", "dask"], help=f"default: {usual['backend']}")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://…; implies --backend dask")
     parser.add_argument("--out", metavar="FILE", help="write the power table to .csv or .parquet")
-    parser.add_argument("--plot", metavar="FILE", help="draw the power curves: .png, .svg or .pdf")
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="the power curves")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run)
 
@@ -203,9 +202,5 @@ def _keep(result: Run, args: argparse.Namespace) -> None:
 
     if args.out:
         show.line(f"wrote {write(result.power(), args.out)}")
-    if args.plot:
-        from ordbridge import figures
-
-        show.line(f"wrote {outputs.draw(figures.power_curves(result), args.plot)}")
     for path in outputs.keep(result, args):
         show.line(f"wrote {path}")

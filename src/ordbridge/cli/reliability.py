@@ -68,7 +68,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--gold", metavar="FILE", help="table of right ratings, columns item and gold: accuracy")
     parser.add_argument("--conf-level", type=float, help="level of the intervals (default: %(default)s)")
     parser.add_argument("--draws", "--seed", type=int, help=argparse.SUPPRESS)  # of 0.1.0; intervals need neither
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="each rater's severity and consistency")
     parser.set_defaults(**defaults_of(analyse, "item", "rater", "rating", "level", "system", "conf_level"), run=run)
 
 

@@ -81,7 +81,7 @@ def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Name
     """Add one paper, with the folder that every paper writes to."""
     parser = papers.add_parser(name, help=text)
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for tables, figures and report.html")
-    outputs.add_options(parser)
+    outputs.add_options(parser, plot="the first picture of the report")
     parser.set_defaults(run=lambda args: _run(args, reproduce))
     return parser
 

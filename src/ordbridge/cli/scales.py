@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ordbridge.cli import outputs
 from ordbridge.cli.defaults import defaults_of
 
 __all__ = ["add", "run"]
@@ -45,7 +46,7 @@ def add(subparsers: Any) -> None:
         choices=["tukey", "holm", "bonferroni"],
         help="test of pairs of systems (default: %(default)s)",
     )
-    parser.add_argument("--html", metavar="FILE", help="write the comparison to this HTML file")
+    outputs.add_options(parser, plot="agreement and systems on each scale")
     parser.set_defaults(**defaults_of(compare, "system", "item", "rater", "rating", "posthoc"), run=run)
 
 
@@ -75,13 +76,13 @@ def run(args: argparse.Namespace) -> int:
     )
     for caption, table in comparison.as_in_paper().items():
         show.table(table, title=caption)
+    show.line("* p < .05, ** p < .01")
+    for line in (comparison.answer, *comparison.sentences):
+        show.line(line)
     for note in comparison.notes:
         show.line(f"Note: {note}")
-    show.line("* p < .05, ** p < .01")
-    if args.html:
-        from ordbridge.report.build import scales_page
-
-        show.line(f"Report: {scales_page(comparison, names).write(args.html)}")
+    for path in outputs.keep(comparison, args):
+        show.line(f"wrote {path}")
     return 0
 
 

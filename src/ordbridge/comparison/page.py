@@ -66,8 +66,9 @@ def _headline(comparison: Comparison, pairs: list[str]) -> tuple[str, list[str]]
         if ahead and comparison.asked["reference"] is None and row["conf_low"] is not None:
             unit = units(comparison.rows("design", criterion)[0])
             interval = f"({unit.value(row['conf_low'])} to {unit.value(row['conf_high'])})"
-            lead = f"It is {unit.with_unit(row['difference'])} {interval} ahead of {row['b']}."
-            return first, [lead, *others]
+            lead = f"{unit.with_unit(row['difference'])} {interval} ahead of {row['b']}."
+            joint = ": it is " if " but " in first else ", "
+            return f"{first.rstrip('.')}{joint}{lead}", others
     return first, others
 
 

@@ -8,6 +8,7 @@ from ordbridge.figures.pairwise import differences
 from ordbridge.figures.plan import plan_contours, plan_money
 from ordbridge.figures.power import power_curves
 from ordbridge.figures.raters import categories_used, d_study, pairs_heatmap, ratings_by_item, severity_and_consistency
+from ordbridge.figures.rating_scales import scales
 from ordbridge.figures.scale import scale_views
 from ordbridge.figures.system_ratings import SystemRatings, systems
 
@@ -25,6 +26,7 @@ __all__ = [
     "power_curves",
     "ratings_by_item",
     "scale_views",
+    "scales",
     "severity_and_consistency",
     "systems",
     "thresholds",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordbridge.escaping import shortened
-from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, title
+from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, label_ends, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,8 +153,9 @@ def _simulated(panel: Axes, plan: Plan, rows: list[dict[str, Any]], x: str, y: s
 def plan_money(plan: Plan) -> Figure:
     """Draw power against money, or against the number of ratings if there are no prices.
 
-    Each line is one number of ratings per text; where two lines cross, the other one is the better buy beyond. Dots are
-    simulated designs with their intervals, the ring is the recommended one, and a dashed line is the money there is.
+    Each line is one number of ratings of each text, which stands at its end; where two lines cross, the other one is
+    the better buy beyond. Dots are simulated designs with their intervals, the ring is the recommended one, and a
+    dashed line is the money there is.
 
     Parameters
     ----------
@@ -177,19 +178,22 @@ def plan_money(plan: Plan) -> Figure:
     panel = figure.subplots()
     most = _dearest(rows, axis, plan)
     styles = ("-", "--", "-.", ":")
+    ends: list[tuple[str, float, float, dict[str, Any]]] = []
     for number, each in enumerate(sorted({row["ratings_per_text"] for row in rows})):
         line = sorted((row[axis], row["predicted"]) for row in rows if row["ratings_per_text"] == each)
         line = [point for point in line if point[0] <= most]
         if len(line) > 1:
             x, y = zip(*line, strict=True)
-            style = styles[number % len(styles)]
-            panel.plot(x, y, color=INK, linestyle=style, linewidth=1.1, label=f"{each:g} ratings per text")
+            panel.plot(x, y, color=INK, linestyle=styles[number % len(styles)], linewidth=1.1)
+            ends.append((f"{each:g} per text", x[-1], y[-1], {"color": GREY, "linewidth": 0.6}))
     panel.axhline(asked["target"], color=GREY, linewidth=0.8, linestyle=":")
     if asked["spend"]:
-        panel.axvline(asked["spend"], color=ORANGE, linewidth=1.0, linestyle="--", label="to spend")
+        panel.axvline(asked["spend"], color=ORANGE, linewidth=1.0, linestyle="--")
+        panel.text(asked["spend"], 0.01, " to spend", fontsize=8, color=ORANGE, ha="right", rotation=90, va="bottom")
     _simulated(panel, plan, [row for row in rows if row["n"] and row[axis] <= most], axis, "power")
     panel.set_ylim(-0.02, 1.02)
     panel.set_xlim(left=0, right=most * 1.03)
+    label_ends(panel, ends, 2.8)
     currency = asked["cost"]["currency"] if asked["cost"] else ""
     panel.set_xlabel("ratings in all" if axis == "ratings" else f"cost ({currency})" if currency else "cost")
     panel.set_ylabel("power")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.escaping import shortened
-from ordbridge.figures.style import GREY, PALE, SOFT, cycle, empty_figure
+from ordbridge.figures.style import GREY, INK, LABEL, PALE, cycle, empty_figure, footnote, label_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,22 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["power_curves"]
 
-PAPER_NAMES = {
-    "extra-low": "Extreme Low Variance",
-    "low": "Low Variance",
-    "representative": "General",
-    "high": "High Variance",
-    "extra-high": "Extreme High Variance",
-}
+VARIANCES = ("extra-low", "low", "representative", "high", "extra-high")
+"""In the order of the paper, from little to much."""
+TARGET = 0.8
+"""The power that people ask for."""
 LINES = {"clmm": "-", "lmer": "--", "clm": "-.", "lm": ":"}
 
 
 def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) -> Figure:
-    """Draw power over the effect: rows are variance settings, columns numbers of ratings, colours numbers of items.
+    """Draw power over the effect: rows are variance settings, columns numbers of ratings, every line has its name.
 
     Colours, line types and reading order are those of the paper's figures: black, orange and blue for more and more
-    items, linear models dashed, ordinal ones solid (fixed-effects models dotted). Bands are exact 95 % intervals, the
-    dotted level is alpha. Below stands what was run, with which engine, and how it was audited.
+    items, linear models dashed, ordinal ones solid (fixed-effects models dotted); at the right end of a row stands
+    which line is which. Bands are exact 95 % intervals. Below stands what was run, with which engine, and how it was
+    audited.
 
     Parameters
     ----------
@@ -65,57 +62,76 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
     )
     drawn = [*dict.fromkeys(row["model"] for row in rows)]
     styles = {model.name: style for model, style in zip(run.models, _line_styles(run), strict=True)}
-    figure = empty_figure(1.6 + 2.6 * len(columns), 1.5 + 1.9 * len(settings))
+    look = {(item, model): {"color": colour, "linestyle": styles[model]}
+            for colour, item in zip(cycle(len(items)), items, strict=True) for model in drawn}  # fmt: skip
+    high = max(1.8, LABEL * (len(look) + 1))
+    figure = empty_figure(2.2 + 2.6 * len(columns), 0.6 + (high + 0.5) * len(settings))
     panels = figure.subplots(len(settings), len(columns), sharex=True, sharey=True, squeeze=False)
-    for i, setting in enumerate(settings):
-        for j, ratings in enumerate(columns):
+    for setting, row in zip(settings, panels, strict=True):
+        ends: dict[tuple[Any, str], tuple[float, float]] = {}
+        for ratings, panel in zip(columns, row, strict=True):
             here = [
                 r for r in rows if tuple(r[axis] for axis in down) == setting and r.get("ratings_per_text") == ratings
             ]
-            for colour, item in zip(cycle(len(items)), items, strict=True):
-                for model in drawn:
-                    curve = [r for r in here if r.get("items") == item and r["model"] == model]
-                    _power_curve(panels[i, j], curve, colour, styles[model])
-            panels[i, j].axhline(run.alpha, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
-            panels[i, j].set_ylim(-0.02, 1.02)
-            panels[i, j].grid(color=PALE, linewidth=0.6)
-            panels[i, j].tick_params(labelsize=8)
-            if i == 0 and ratings is not None:
-                panels[i, j].set_title(f"# Ratings / Text: {ratings}", fontsize=9)
-            if j == len(columns) - 1:
-                name = ", ".join(PAPER_NAMES.get(value, shortened(str(value))) for value in setting)
-                place = {"xycoords": "axes fraction", "rotation": 270, "ha": "left", "va": "center"}
-                panels[i, j].annotate(name, (1.03, 0.5), **place, fontsize=9)
+            for (item, model), drawn_as in look.items():
+                curve = [r for r in here if r.get("items") == item and r["model"] == model]
+                if end := _power_curve(panel, curve, drawn_as):
+                    ends[item, model] = end
+            _ground(panel, run.alpha)
+            panel.set_title(_panel_title(down, setting, ratings), fontsize=9, loc="left", color=INK)
+        label_ends(row[-1], [(_line_name(key, items, drawn), *end, look[key]) for key, end in ends.items()], high)
     for panel in panels[-1]:
-        panel.set_xlabel("Difference in means (latent)", fontsize=8.5)
+        panel.set_xlabel("difference between the systems (latent)", fontsize=8.5)
     for panel in panels[:, 0]:
-        panel.set_ylabel("Power", fontsize=8.5)
-    letters = int(18 * figure.get_figwidth())  # in a line of the caption
-    caption = "\n".join(textwrap.fill(line, letters) for line in _power_caption(runs, table).split("\n"))
-    inch = 1 / figure.get_figheight()
-    bottom = (0.05 + 0.13 * (1 + caption.count("\n"))) * inch
-    legend_rows = _power_legend(figure, items, drawn, styles, bottom)
-    room = bottom + (0.1 + 0.17 * legend_rows) * inch
-    layout: Any = figure.get_layout_engine()
-    layout.set(rect=(0, room, 1, 1 - room))
-    figure.text(0.01, 0.04 * inch, caption, fontsize=6.5, color=SOFT, va="bottom")
+        panel.set_ylabel("power", fontsize=8.5)
+    footnote(figure, _power_caption(runs, table))
     return figure
+
+
+def _ground(panel: Axes, alpha: float) -> None:
+    """Draw what lies behind the curves: a grid, the power that people ask for, and alpha."""
+    from matplotlib.ticker import PercentFormatter
+
+    panel.axhline(alpha, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+    panel.axhline(TARGET, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+    panel.set_ylim(-0.02, 1.02)
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    panel.grid(color=PALE, linewidth=0.6)
+    panel.tick_params(labelsize=8)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _panel_title(down: Sequence[str], setting: tuple[Any, ...], ratings: Any) -> str:
+    """Say which studies a panel is about: of which variance, and with how many ratings of each text."""
+    names = [f"{value} {axis}" if axis == "variance" else f"{axis.replace('_', ' ')} {value}"
+             for axis, value in zip(down, setting, strict=True)]  # fmt: skip
+    each = [] if ratings is None else [f"{ratings:g} rating{'s' if ratings != 1 else ''} per text"]
+    return "\n".join(shortened(line) for line in (", ".join(names), *each) if line)
+
+
+def _line_name(key: tuple[Any, str], items: Sequence[Any], models: Sequence[str]) -> str:
+    """Name a line by what it does not have in common with all others."""
+    item, model = key
+    parts = [] if item is None or (len(items) == 1 and len(models) > 1) else [f"{item:g} items"]
+    return ", ".join([*parts, shortened(model)] if len(models) > 1 or not parts else parts)
 
 
 def _as_in_paper(setting: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sort the paper's settings from little to much variance, others by name after them."""
-    known = list(PAPER_NAMES)
+    known = VARIANCES
     return tuple((known.index(value), "") if value in known else (len(known), str(value)) for value in setting)
 
 
-def _power_curve(axes: Axes, curve: list[dict[str, Any]], colour: str, style: Any) -> None:
+def _power_curve(axes: Axes, curve: list[dict[str, Any]], look: dict[str, Any]) -> tuple[float, float] | None:
+    """Draw a curve with its band, and return where it ends."""
     curve = sorted((r for r in curve if r["power"] is not None and r["effect"] is not None), key=lambda r: r["effect"])
     if not curve:
-        return
+        return None
     effect, power, low, high = ([r[name] for r in curve] for name in ("effect", "power", "conf_low", "conf_high"))
-    axes.fill_between(effect, low, high, color=colour, alpha=0.08, linewidth=0)
-    axes.plot(effect, power, color=colour, linestyle=style, linewidth=1.2)
-    axes.plot(effect, power, "o", color=colour, alpha=0.25, markersize=3.5, markeredgewidth=0)
+    axes.fill_between(effect, low, high, color=look["color"], alpha=0.08, linewidth=0)
+    axes.plot(effect, power, **look, linewidth=1.2)
+    axes.plot(effect, power, "o", color=look["color"], alpha=0.25, markersize=3.5, markeredgewidth=0)
+    return effect[-1], power[-1]
 
 
 def _line_styles(run: Run) -> list[Any]:
@@ -128,22 +144,6 @@ def _line_styles(run: Run) -> list[Any]:
     return styles
 
 
-def _power_legend(figure: Figure, items: list[Any], models: list[str], styles: dict[str, Any], bottom: float) -> int:
-    """Put the legend above the caption and return how many rows it has."""
-    from matplotlib.lines import Line2D
-
-    handles = []
-    if items != [None]:
-        colours = zip(cycle(len(items)), items, strict=True)
-        handles = [Line2D([], [], color=colour, label=f"{item} items") for colour, item in colours]
-    handles += [Line2D([], [], color=SOFT, linestyle=styles[model], label=shortened(model)) for model in models]
-    columns = min(len(handles), max(2, int(figure.get_figwidth() / 1.2)))
-    look = {"ncols": columns, "fontsize": 8, "frameon": False, "handlelength": 3, "borderpad": 0.2}
-    legend = figure.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), **look)
-    legend.set_in_layout(False)
-    return -(-len(handles) // columns)
-
-
 def _power_caption(runs: list[Run], table: pa.Table) -> str:
     datasets = [*dict.fromkeys(table["n"].to_pylist())]
     count = f"{datasets[0]}" if len(datasets) == 1 else f"{min(datasets)}–{max(datasets)}"
@@ -151,7 +151,10 @@ def _power_caption(runs: list[Run], table: pa.Table) -> str:
     from ordbridge.power.result import audit_runs
 
     first = runs[0]
-    line = f"{count} datasets a point, failed fits: {failed}, alpha {first.alpha:g}, engine {first.engine}"
+    line = (
+        f"{count} datasets a point, bands: 95 % intervals, dotted: {TARGET:.0%} and alpha ({first.alpha:g}), "
+        f"failed fits: {failed}, engine {first.engine}"
+    )
     if share := first.manifest["audit"]:
-        return f"{line}\nAudit of {share:g} of the datasets: {audit_runs(runs)}"
+        return f"{line}. Audit of {share:g} of the datasets: {audit_runs(runs)}"
     return f"{line}, not audited" if first.engine == "fast" else line

@@ -9,16 +9,20 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.escaping import shortened
-from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, plain
+from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, label_ends, plain, title
 from ordbridge.reliability.raters import use_of_categories
 from ordbridge.reliability.ratings import Ratings, prepare
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ordbridge.reliability.variance_components import Generalizability
 
 __all__ = ["categories_used", "d_study", "pairs_heatmap", "ratings_by_item", "severity_and_consistency"]
+
+FEW = 12
+"""Raters who all have names in a picture."""
 
 
 def ratings_by_item(
@@ -109,14 +113,16 @@ def categories_used(data: Any, item: str = "item", rater: str = "participant", r
 
 
 def severity_and_consistency(raters: pa.Table, criterion: str | None = None) -> Figure:
-    """Draw each rater as a point: how mild, and how consistent with the others; those who stand apart have names.
+    """Draw each rater as a point: how mild, and how consistent with the others; those who stand apart are orange.
+
+    They have names, and the others, too, where there are few.
 
     Parameters
     ----------
     raters
         The table ``raters`` of :func:`ordbridge.reliability.analyse`.
     criterion
-        Which criterion to draw; not needed when there is one.
+        Which criterion to draw; default: a panel for each.
 
     Examples
     --------
@@ -126,21 +132,37 @@ def severity_and_consistency(raters: pa.Table, criterion: str | None = None) -> 
     >>> len(severity_and_consistency(analyse(ratings, conf_level=None).raters).axes)
     1
     """
-    rows = [row for row in _of_criterion(raters.to_pylist(), criterion) if row["consistency"] is not None]
-    figure = empty_figure(6.4, 3.6)
-    panel = figure.subplots()
+    every = raters.to_pylist()
+    criteria = [criterion] if criterion is not None else list(dict.fromkeys(row["criterion"] for row in every))
+    across = min(2, len(criteria))
+    down = -(-len(criteria) // across)
+    figure = empty_figure(6.4 if across == 1 else 9.2, 3.9 * down)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for name, panel in zip(criteria, panels, strict=False):
+        _severity(panel, _of_criterion(every, name), "" if len(criteria) == 1 else f"{shortened(name, 30)}: ")
+    for panel in panels[len(criteria) :]:
+        panel.set_visible(False)
+    return figure
+
+
+def _severity(panel: Axes, rows: list[dict[str, Any]], name: str) -> None:
+    rows = [row for row in rows if row["consistency"] is not None]
     for row in rows:
         x = 0.0 if row["severity"] is None else row["severity"]
-        panel.plot(x, row["consistency"], "o", color=ORANGE if row["flagged"] else BLUE, markersize=4, alpha=0.8)
-        if row["flagged"] or len(rows) <= 12:
+        mark = "D" if row["flagged"] else "o"  # to be told apart without colours
+        panel.plot(x, row["consistency"], mark, color=ORANGE if row["flagged"] else BLUE, markersize=5, alpha=0.8)
+        if row["flagged"] or len(rows) <= FEW:
             panel.annotate(
-                shortened(row["rater"], 30), (x, row["consistency"]), (3, 3), textcoords="offset points", fontsize=7.5
+                shortened(row["rater"], 30), (x, row["consistency"]), (4, 4), textcoords="offset points", fontsize=8
             )
     panel.axvline(0, color=GREY, linewidth=0.8)
-    panel.set_xlabel("severity: points above the others on the same items (left: stricter)", fontsize=9, color=INK)
+    panel.margins(0.12)
+    panel.grid(color=GREY, alpha=0.25, linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.set_xlabel("stricter   ←   points above the others   →   milder", fontsize=9, color=INK)
     panel.set_ylabel("consistency with the others", fontsize=9, color=INK)
-    plain(panel)
-    return figure
+    stand_apart = "; diamonds: stand apart" if any(row["flagged"] for row in rows) else ""
+    title(panel, f"{name}Raters", f"severity and consistency, on the same items{stand_apart}")
 
 
 def d_study(found: Generalizability) -> Figure:
@@ -158,24 +180,27 @@ def d_study(found: Generalizability) -> Figure:
     >>> len(d_study(generalizability(judges, draws=0)).axes[0].lines)
     2
     """
-    figure = empty_figure(6.0, 3.4)
+    figure = empty_figure(7.0, 3.4)
     panel = figure.subplots()
     lines: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in found.reliability.to_pylist():
         lines.setdefault((row["object"], row["kind"], row["n_items"]), []).append(row)
     colours = dict(zip(dict.fromkeys(key[0] for key in lines), (BLUE, ORANGE), strict=False))
+    ends: list[tuple[str, float, float, dict[str, Any]]] = []
     for (what, kind, n_items), rows in lines.items():
         over = f", {n_items} items" if what == "system" else ""
         x, style = [row["n_raters"] for row in rows], "-" if kind == "relative" else "--"
         y = [row["estimate"] for row in rows]
-        panel.plot(x, y, style, marker="o", markersize=3, color=colours[what], label=f"{what}{over}, {kind}")
+        look = {"color": colours[what], "linestyle": style}
+        panel.plot(x, y, marker="o", markersize=3, **look)
+        ends.append((f"{what}{over}, {kind}", x[-1], y[-1], look))
         if kind == "relative" and rows[0]["conf_low"] is not None:
             low, high = ([row[end] for row in rows] for end in ("conf_low", "conf_high"))
             panel.fill_between(x, low, high, color=colours[what], alpha=0.15, linewidth=0)
     panel.set_ylim(0, 1)
     panel.set_xlabel("raters of each text", fontsize=9, color=INK)
     panel.set_ylabel("reliability of the mean", fontsize=9, color=INK)
-    panel.legend(frameon=False, fontsize=8, loc="lower right")
+    label_ends(panel, ends, 2.6)
     plain(panel)
     return figure
 
@@ -216,9 +241,9 @@ def pairs_heatmap(pairs: pa.Table, criterion: str | None = None) -> Figure:
     side = max(2.4, 0.34 * len(raters))
     figure = empty_figure(min(11.0, side * len(measures) + 1.6), side + 0.9)
     panels = figure.subplots(1, len(measures), squeeze=False)[0]
-    for panel, (measure, title) in zip(panels, measures, strict=True):
+    for panel, (measure, heading) in zip(panels, measures, strict=True):
         image = _heatmap(panel, rows, raters, measure)
-        panel.set_title(title, fontsize=9, loc="left", color=INK)
+        panel.set_title(heading, fontsize=9, loc="left", color=INK)
     bar = figure.colorbar(image, ax=list(panels), shrink=0.8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)

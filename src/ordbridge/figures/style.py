@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "PALE", "SERIES", "SOFT", "cycle", "empty_figure", "plain", "title"]
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "PALE",
+    "SERIES",
+    "SOFT",
+    "apart",
+    "cycle",
+    "empty_figure",
+    "footnote",
+    "label_ends",
+    "narrowed",
+    "plain",
+    "title",
+]
 
 INK, SOFT, GREY, PALE = "#222222", "#555555", "#9a9a9a", "#eeeeee"
 """Text and axes, text that stands back, what is compared with, grounds and grids."""
@@ -17,6 +39,10 @@ BLUE, ORANGE = "#2166ac", "#d6604d"
 """What a picture is about, and what it warns of or contrasts with."""
 SERIES = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D55E00", "#CC79A7")
 """For several of a kind, which everybody can tell apart (Okabe & Ito 2008); in the order of Howcroft & Rieser."""
+
+
+SUBTITLE, FOOTNOTE = "_subtitle", "_footnote"  # no legend shows what begins so
+"""What texts are found by when a figure is drawn for a phone."""
 
 
 def empty_figure(width: float, height: float) -> Figure:
@@ -47,8 +73,23 @@ def empty_figure(width: float, height: float) -> Figure:
 def title(panel: Axes, title: str, subtitle: str) -> None:
     """Say above a panel what it shows, and how."""
     panel.set_title(f"{title}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
-    panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color=SOFT, va="bottom")
+    panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color=SOFT, va="bottom", label=SUBTITLE)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Put small print below everything, wrapped to the width of the figure."""
+    note = figure.text(0.01, 0.0, "", fontsize=6.5, color=SOFT, va="bottom", label=FOOTNOTE)
+    _fill_footnote(figure, note, text)
+
+
+def _fill_footnote(figure: Figure, note: Text, text: str) -> None:
+    lines = textwrap.wrap(text, int(18 * figure.get_figwidth()))
+    room = (0.1 + 0.13 * len(lines)) / figure.get_figheight()
+    layout: Any = figure.get_layout_engine()
+    layout.set(rect=(0, room, 1, 1 - room))
+    note.set_text("\n".join(lines))
+    note.set_position((0.01, 0.04 / figure.get_figheight()))
 
 
 def plain(panel: Axes) -> None:
@@ -62,3 +103,167 @@ def plain(panel: Axes) -> None:
 def cycle(number: int) -> list[str]:
     """Return this many colours of the series, from the start again if there are more."""
     return [SERIES[i % len(SERIES)] for i in range(number)]
+
+
+def label_ends(panel: Axes, ends: Sequence[tuple[str, float, float, dict[str, Any]]], height: float) -> None:
+    """Name lines at the right of a panel, each beside its last point: no legend to look up, no two names in one place.
+
+    Parameters
+    ----------
+    panel
+        The panel, whose limits are set.
+    ends
+        Of every line its name, where it ends, and how it is drawn (color, linestyle).
+    height
+        About how high the panel will be, in inches.
+    """
+    if not ends:
+        return
+    bottom, top = panel.get_ylim()
+    heights = np.array([(y - bottom) / (top - bottom) for _, _, y, _ in ends])
+    for (name, x, y, look), place in zip(ends, apart(heights, LABEL / height), strict=True):
+        panel.annotate(
+            name,
+            (x, y),
+            (1.07, place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8,
+            color=INK,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.9, "shrinkA": 1, "shrinkB": 0, **look},
+        )
+
+
+LABEL = 0.135
+"""The height of a line of small text, in inches."""
+
+
+def apart(places: np.ndarray, gap: float) -> np.ndarray:
+    """Return places between 0 and 1, in the same order and as near as they can be, that are a gap apart.
+
+    This is isotonic regression: without ``i * gap`` the places only must not decrease.
+
+    Examples
+    --------
+    >>> apart(np.array([0.9, 0.1, 0.9]), 0.2).round(3).tolist()
+    [0.8, 0.1, 1.0]
+    """
+    order = np.argsort(places, kind="stable")
+    steps = gap * np.arange(len(places))
+    blocks: list[list[float]] = []  # of each its sum and its size
+    for value in places[order] - steps:
+        blocks.append([float(value), 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, size = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += size
+    level = np.concatenate([np.full(int(size), total / size) for total, size in blocks])
+    found = np.empty(len(places))
+    found[order] = np.clip(level, 0, max(0.0, 1 - steps[-1])) + steps
+    return found
+
+
+PHONE = 4.0
+"""How wide a figure for a phone is, in inches: letters are then as large as those of the text around it."""
+MOST_STACKED = 4
+"""Panels that are put below each other; more are left as they are, to be scrolled."""
+LETTERS = 22
+"""Of a name beside an axis on a phone; longer ones have two lines."""
+
+
+@contextmanager
+def narrowed(figure: Figure) -> Iterator[Figure | None]:
+    """Yield the figure as a phone shows it: panels below each other, long lines broken; None if it fits as it is.
+
+    It is also None if it cannot be changed. Afterwards the figure is as it was.
+
+    Examples
+    --------
+    >>> figure = empty_figure(9.6, 3.0)
+    >>> _ = figure.subplots(1, 2)
+    >>> with narrowed(figure) as small:
+    ...     small.get_size_inches().tolist()
+    [4.0, 6.0]
+    >>> figure.get_size_inches().tolist()
+    [9.6, 3.0]
+    """
+    panels = [panel for panel in figure.axes if panel.get_subplotspec() is not None and panel.get_visible()]
+    specs = [panel.get_subplotspec() for panel in panels]
+    several = any(spec is not None and spec.get_gridspec().ncols > 1 for spec in specs)
+    fits = figure.get_figwidth() <= PHONE
+    if fits or figure.get_layout_engine() is None or not panels or (several and len(panels) > MOST_STACKED):
+        yield None
+        return
+    undo = [_resize(figure), *(_break_lines(panel) for panel in panels)]
+    if several:
+        undo.append(_stack(figure, panels))
+    undo += [_rewrap(figure, note) for note in figure.texts if note.get_label() == FOOTNOTE]
+    try:
+        yield figure
+    finally:
+        for step in reversed(undo):
+            step()
+
+
+def _resize(figure: Figure) -> Callable[[], None]:
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(PHONE, height)
+    return lambda: figure.set_size_inches(width, height)
+
+
+def _stack(figure: Figure, panels: Sequence[Axes]) -> Callable[[], None]:
+    """Put panels below each other, each with its own labels and as high as it was."""
+    specs: list[Any] = [panel.get_subplotspec() for panel in panels]
+    ticks = [panel.yaxis.get_tick_params().get("labelleft", True) for panel in panels]
+    grid, height = specs[0].get_gridspec(), figure.get_figheight()
+    ratios = grid.get_height_ratios()
+    own = [ratios[spec.rowspan.start] for spec in specs]
+    figure.set_figheight(height * sum(own) / sum(ratios))
+    column = figure.add_gridspec(len(panels), 1, height_ratios=own)
+    for place, panel in enumerate(panels):
+        panel.set_subplotspec(column[place])
+        panel.tick_params(labelleft=True)
+
+    def undo() -> None:
+        figure.set_figheight(height)
+        for panel, spec, shown in zip(panels, specs, ticks, strict=True):
+            panel.set_subplotspec(spec)
+            panel.tick_params(labelleft=shown)
+
+    return undo
+
+
+def _break_lines(panel: Axes) -> Callable[[], None]:
+    """Break the lines of a subtitle and of names beside the axis that are too long for a phone."""
+    heading, names = panel.get_title(loc="left"), [label.get_text() for label in panel.get_yticklabels()]
+    subtitles = [text for text in panel.texts if text.get_label() == SUBTITLE]
+    before = [text.get_text() for text in subtitles]
+    for text in subtitles:
+        lines = textwrap.wrap(text.get_text(), 2 * LETTERS)
+        text.set_text("\n".join(lines))
+        text.set_in_layout(False)
+        panel.set_title(heading.rstrip("\n") + "\n" * len(lines), loc="left")
+    fixed = type(panel.yaxis.get_major_formatter()).__name__ == "FixedFormatter"
+    if fixed:
+        panel.set_yticks(panel.get_yticks(), [textwrap.fill(name, LETTERS) for name in names])
+
+    def undo() -> None:
+        for text, said in zip(subtitles, before, strict=True):
+            text.set_text(said)
+            text.set_in_layout(True)
+            panel.set_title(heading, loc="left")
+        if fixed:
+            panel.set_yticks(panel.get_yticks(), names)
+
+    return undo
+
+
+def _rewrap(figure: Figure, note: Text) -> Callable[[], None]:
+    text = note.get_text().replace("\n", " ")
+    _fill_footnote(figure, note, text)
+
+    def undo() -> None:
+        _fill_footnote(figure, note, text)
+
+    return undo

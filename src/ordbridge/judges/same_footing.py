@@ -76,7 +76,7 @@ class JudgeAgreement:
         rows = {row["measure"]: row for row in self.footing.to_pylist()}
         row = rows["agreement"]
         said = (
-            f"{self.judge} agrees with people {_how(row)} they agree with each other (corrected for chance: "
+            f"{self.judge} agrees with people {in_comparison(row)} they agree with each other (corrected for chance: "
             f"{row['judge']:.2f} against {row['person']:.2f}; difference {row['difference']:+.2f} "
             f"[{row['difference_low']:+.2f}, {row['difference_high']:+.2f}])."
         )
@@ -92,7 +92,8 @@ class JudgeAgreement:
         return f"{said} It {verb} {most['system']} by {much} against the others ({p_text(self.favours_p)})."
 
 
-def _how(row: dict[str, Any]) -> str:
+def in_comparison(row: dict[str, Any]) -> str:
+    """Say of a row of ``footing`` how the judge compares with people: more than, less than, about as much as."""
     if row["difference_low"] > 0:
         return "more than"
     return "less than" if row["difference_high"] < 0 else "about as much as"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ordbridge.doors import picture, write_report
 from ordbridge.errors import InputError
 from ordbridge.judges.alternative import AltTest, alt_test
 from ordbridge.judges.judged import Columns, read_judged
@@ -13,6 +14,12 @@ from ordbridge.judges.prediction_powered import JudgeEstimates, estimate
 from ordbridge.judges.same_footing import JudgeAgreement, agreement
 from ordbridge.judges.saving import JudgePlan, plan
 from ordbridge.notebooks import fragment
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 __all__ = ["CANNOT_TELL", "JudgeAnalysis", "analyse"]
 
@@ -38,6 +45,17 @@ class JudgeAnalysis:
     def _repr_html_(self) -> str:
         """Show the answers in a notebook."""
         return fragment(self.answer, [CANNOT_TELL], sentences=self.sentences[1:-1])
+
+    def plot(self) -> Figure:
+        """Draw calibration and bias; see :func:`ordbridge.figures.judge_against_people`."""
+        if self.agreement is None:
+            raise InputError("there is nothing to draw: the judge could not be compared with people")
+        figure: Figure = picture("judge_against_people", self.agreement)
+        return figure
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
 
     @property
     def sentences(self) -> list[str]:

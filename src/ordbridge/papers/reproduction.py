@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ordbridge.deprecated import renamed
+from ordbridge.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,6 +110,12 @@ class Reproduction:
         words = ", ".join(f"{number} {_COUNTED.get(verdict, verdict)}" for verdict, number in counts.most_common())
         open_ = f" {self.left_open.num_rows} questions that it leaves open are judged apart."
         return f"Of {self.claims.num_rows} claims of the paper: {words}." + (open_ if self.left_open.num_rows else "")
+
+    def plot(self) -> Figure:
+        """Return the figure that the report begins with."""
+        if not self.figures:
+            raise InputError("there is nothing to draw: this reproduction has no picture")
+        return next(iter(self.figures.values()))
 
     def write(self, folder: str | os.PathLike[str], repeat: str = "") -> list[Path]:
         """Do what :func:`ordbridge.report.write_folder` does, which is the new name."""

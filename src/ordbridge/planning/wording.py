@@ -65,8 +65,8 @@ def notes_of(rows: Rows, subject: Candidate | None, differs: float, alpha: float
         )
     else:
         notes.append(
-            f"{often} Analyse the study with one that keeps its level, fit.test(…, method='bootstrap'): the power here "
-            "is that of such a test."
+            f"{often} Analyse the study with one that keeps its level, such as the parametric bootstrap "
+            "(method='bootstrap'): the power here is that of such a test."
         )
     return notes
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ordbridge.checks import share
 from ordbridge.deprecated import renamed_arguments
-from ordbridge.doors import write_report
+from ordbridge.doors import picture, write_report
 from ordbridge.errors import InputError
 from ordbridge.notebooks import fragment
 from ordbridge.power import estimates
@@ -28,6 +28,9 @@ from ordbridge.power.manifest import read_manifest
 from ordbridge.power.models import Model, system_terms
 from ordbridge.power.parts import read_fits
 from ordbridge.power.store import folder_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Run", "audit_runs", "load", "r_versions"]
 
@@ -72,6 +75,11 @@ class Run:
         shown = [name for name in table.column_names if name not in ("cell", "engine", "measure", "mc_error", "note")]
         told = [f"{missing:,} fits are still missing."] if missing else []
         return fragment(headline, told, [("", table.select(shown))])
+
+    def plot(self) -> Figure:
+        """Draw power over the effect; see :func:`ordbridge.figures.power_curves`."""
+        figure: Figure = picture("power_curves", self)
+        return figure
 
     def report(self, path: str | os.PathLike[str], repeat: str = "") -> Path:
         """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""

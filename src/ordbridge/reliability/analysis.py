@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ordbridge import tables
-from ordbridge.doors import picture
+from ordbridge.doors import picture, write_report
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.notebooks import fragment
 from ordbridge.reliability import agreement, correlation, interpretation, intraclass, pair_agreement
@@ -26,6 +26,9 @@ from ordbridge.reliability.records import Coefficient
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
 __all__ = ["Reliability", "analyse", "coefficients_for"]
@@ -127,6 +130,10 @@ class Reliability:
         """Draw each rater's severity and consistency; see :func:`ordbridge.figures.severity_and_consistency`."""
         figure: Figure = picture("severity_and_consistency", self.raters, criterion)
         return figure
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
 
     @property
     def answer(self) -> str:

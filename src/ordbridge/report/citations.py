@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["AMIDEI", "CLOPPER", "MCCULLAGH", "of_coefficients", "of_judges", "of_software"]
+__all__ = ["AMIDEI", "BELZ", "CLOPPER", "MCCULLAGH", "ZOU", "of_coefficients", "of_judges", "of_software"]
 
 AMIDEI = (
     "Amidei, J., Piwek, P. & Willis, A. (2019). Agreement is overrated: a plea for correlation to assess human "
     "evaluation reliability. INLG 2019, 344–354."
 )
+BELZ = (
+    "Belz, A. & Kow, E. (2011). Discrete vs. continuous rating scales for language evaluation in NLP. ACL 2011, "
+    "230–235."
+)
+ZOU = "Zou, G. Y. (2007). Toward using confidence intervals to compare correlations. Psychological Methods 12, 399–413."
 CLOPPER = (
     "Clopper, C. J. & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the "
     "binomial. Biometrika 26, 404–413."

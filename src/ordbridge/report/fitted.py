@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from ordbridge.models.inference.adjust import holm
 from ordbridge.models.summary import factor_lines
 from ordbridge.report import manuscript
 from ordbridge.report.html import Page, cell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["FitWithContrasts", "build"]
 
@@ -63,6 +66,10 @@ class FitWithContrasts:
         """Return its references."""
         lenth = "Lenth, R. V. emmeans: Estimated Marginal Means, aka Least-Squares Means. R package."
         return [*manuscript.references(self.fit), lenth]
+
+    def plot(self) -> Figure:
+        """Draw the coefficients, as the fit alone does."""
+        return self.fit.plot()
 
     def main_table(self) -> pa.Table:
         """Return the differences, which are the answer."""

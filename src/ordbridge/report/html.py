@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.escaping import for_html
+from ordbridge.figures.style import narrowed
 from ordbridge.formats import as_text
 from ordbridge.writing import write_text
 
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "cell", "digits_by_intervals", "without_empty_columns"]
 
+SHORT, LONG = 24, 40  # letters of text in a column that is not wrapped, and of one that needs much room
 MANY_COLUMNS = 8  # from here on print is smaller
 LONG_HEADLINE = 120  # characters, from which on only the first sentence is one
 SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
-UNIT = re.compile(r"(\d) (%|points|items|ratings)")
+UNIT = re.compile(r"(\d) (points|items|ratings)")
+TOGETHER = (
+    (re.compile(r"(\d) ?%"), "\\1\u00a0%"),
+    (re.compile(r"(?<!\w)([^\W\d_]) ([=<>≤≥]) (?=[−-]?[\d.])"), "\\1\u00a0\\2\u00a0"),
+)
+"""What no line break may separate: a number and its per cent, a letter and what it equals."""
 NAMES = {"conf_low": "from", "conf_high": "to", "p_value": "p", "n_failed": "failed", "n_ok": "fitted"}
 OF_INTERVALS = ("estimate", "difference", "std_error", "power", "mean", "severity", "favours", "conf_low", "conf_high")
 
@@ -83,16 +90,16 @@ class Page:
 
     def sentence(self, text: str) -> Page:
         """Add a paragraph; nothing if there is no text."""
-        return self._add(f"<p>{for_html(text)}</p>") if text else self
+        return self._add(f"<p>{_prose(text)}</p>") if text else self
 
     def warning(self, text: str) -> Page:
         """Add a paragraph that stands out."""
-        return self._add(f'<p class="warning">{for_html(text)}</p>')
+        return self._add(f'<p class="warning">{_prose(text)}</p>')
 
     def sentences(self, texts: Iterable[str]) -> Page:
         """Add a list with one sentence per entry; nothing if there is none."""
         texts = list(texts)
-        return self._add("<ul>" + "".join(f"<li>{for_html(text)}</li>" for text in texts) + "</ul>") if texts else self
+        return self._add("<ul>" + "".join(f"<li>{_prose(text)}</li>" for text in texts) + "</ul>") if texts else self
 
     def table(self, table: pa.Table, caption: str = "", names: Mapping[str, str] | None = None) -> Page:
         """Add a table; columns without any value are left out, ``names`` renames columns for reading.
@@ -104,7 +111,7 @@ class Page:
             return self
         classes = {name: _class_of(table[name]) for name in table.column_names}
         shown = NAMES | dict(names or {})
-        titles = {name: for_html(shown.get(name, name.replace("_", " "))) for name in classes}
+        titles = {name: for_html(shown.get(name, _readable(name)).strip()) for name in classes}
         head = "".join(f'<th scope="col"{classes[name]}>{titles[name]}</th>' for name in classes)
         written = _digits_alike(table) | digits_by_intervals(table)
         body = "".join(
@@ -127,15 +134,22 @@ class Page:
         )
 
     def picture(self, figure: Figure, caption: str) -> Page:
-        """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it."""
+        """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it.
+
+        A figure in the style of :mod:`ordbridge.figures` is drawn once more for phones, with its panels below each
+        other; any other one can be scrolled there.
+        """
         self._n_pictures += 1
         svg = _inline_svg(figure, prefix=f"picture{self._n_pictures}-", label=caption)
-        width = round(96 * figure.get_figwidth())
-        region = f'class="scroll" tabindex="0" role="group" aria-label="Picture {self._n_pictures}"'
-        return self._add(
-            f'<figure><div {region} style="--width: {width}px">{svg}</div>'
-            f"<figcaption>{for_html(caption)}</figcaption></figure>"
-        )
+        with narrowed(figure) as small:
+            phone = "" if small is None else _inline_svg(small, prefix=f"phone{self._n_pictures}-", label=caption)
+        if phone:
+            drawn = f'<div class="screen">{svg}</div><div class="phone">{phone}</div>'
+        else:
+            width = round(96 * figure.get_figwidth())
+            region = f'class="scroll" tabindex="0" role="group" aria-label="Picture {self._n_pictures}"'
+            drawn = f'<div {region} style="--width: {width}px">{svg}</div>'
+        return self._add(f"<figure>{drawn}<figcaption>{for_html(caption)}</figcaption></figure>")
 
     def verbatim(self, text: str) -> Page:
         """Add text to be copied as it is: a command, LaTeX, a formula."""
@@ -156,7 +170,7 @@ class Page:
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             '<meta name="color-scheme" content="light dark">'
             f"<title>{for_html(self.title)}</title><style>{_file('page.css')}</style></head>\n"
-            f"<body><main>{kicker}<h1>{for_html(self._headline or self.title)}</h1>\n"
+            f"<body><main>{kicker}<h1>{_prose(self._headline or self.title)}</h1>\n"
             + "\n".join([*self._parts, *more])
             + f"\n</main><footer>ordbridge {for_html(__version__)}</footer>"
             + (f"<script>{_file('page.js')}</script>" if self._n_tables else "")
@@ -184,16 +198,24 @@ def digits_by_intervals(table: pa.Table) -> dict[str, Callable[[Any, str], str]]
     >>> digits_by_intervals(table)["estimate"](0.51234, "estimate")
     '0.51'
     """
-    if not {"conf_low", "conf_high"} <= set(table.column_names):
-        return {}
-    ends = zip(table["conf_low"].to_pylist(), table["conf_high"].to_pylist(), strict=True)
-    widths = sorted((high - low) / 2 for low, high in ends if low is not None and high is not None and high > low)
-    if not widths or not math.isfinite(widths[len(widths) // 2]):
-        return {}
-    places = min(4, max(0, 1 - math.floor(math.log10(widths[len(widths) // 2]))))
-    write = partial(_with_places, places=places)
+    written: dict[str, Callable[[Any, str], str]] = {}
     kinds = {field.name: field.type for field in table.schema}
-    return {name: write for name in OF_INTERVALS if name in kinds and pa.types.is_floating(kinds[name])}
+    for low in (name for name in kinds if name.endswith("_low") and f"{name[:-4]}_high" in kinds):
+        stem = low[:-4]
+        places = _places(table[low].to_pylist(), table[f"{stem}_high"].to_pylist())
+        of_it = OF_INTERVALS if stem == "conf" else (stem, f"{stem}_only", low, f"{stem}_high")
+        if places is not None:
+            write = partial(_with_places, places=places)
+            written |= {name: write for name in of_it if name in kinds and pa.types.is_floating(kinds[name])}
+    return written
+
+
+def _places(lows: list[float | None], highs: list[float | None]) -> int | None:
+    ends = [(low, high) for low, high in zip(lows, highs, strict=True) if low is not None and high is not None]
+    widths = sorted((high - low) / 2 for low, high in ends if high > low)
+    if not widths or not math.isfinite(widths[len(widths) // 2]):
+        return None
+    return min(4, max(0, 1 - math.floor(math.log10(widths[len(widths) // 2]))))
 
 
 def cell(value: Any, column: str = "") -> str:
@@ -238,6 +260,21 @@ def _with_places(value: Any, _: str, places: int) -> str:
     return f"{value:.{places}f}" if isinstance(value, float) and math.isfinite(value) else as_text(value)
 
 
+def _readable(column: str) -> str:
+    """Return the name of a column for people."""
+    for ending, word in (("_low", " from"), ("_high", " to")):
+        if column.endswith(ending):
+            return f"{column.removesuffix(ending)}{word}".replace("_", " ")
+    return column.replace("_", " ")
+
+
+def _prose(text: str) -> str:
+    """Return a sentence for a page, escaped, with numbers and their units on one line."""
+    for pattern, kept in TOGETHER:
+        text = pattern.sub(kept, text)
+    return for_html(text)
+
+
 @lru_cache
 def _file(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
@@ -250,13 +287,13 @@ def _raw(value: Any) -> str:
 
 
 def _class_of(column: pa.ChunkedArray) -> str:
-    """Return how a column is set: numbers to the right, text with room, long text with more."""
+    """Return how a column is set: numbers to the right, short text in one line, long text with room."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return ' class="n"'
     if not pa.types.is_string(column.type) and not pa.types.is_list(column.type):
         return ""
     longest = max((len(as_text(value)) for value in column.to_pylist() if value), default=0)
-    return ' class="w"' if longest > 40 else ' class="t"'
+    return ' class="w"' if longest > LONG else ' class="m"' if longest > SHORT else ' class="t"'
 
 
 def _inline_svg(figure: Figure, prefix: str, label: str) -> str:

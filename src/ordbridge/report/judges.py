@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from ordbridge import figures
 from ordbridge.judges import JudgeAgreement, JudgeAnalysis
+from ordbridge.judges.same_footing import in_comparison
 from ordbridge.judges.together import CANNOT_TELL
 from ordbridge.report.html import Page
 
@@ -15,8 +16,8 @@ __all__ = ["build"]
 def build(result: JudgeAnalysis) -> Page:
     """Return the answer, picture, tables and checks; :mod:`ordbridge.report.build` adds the rest."""
     page = Page(f"Can {result.judge} replace some raters?")
-    page.answer(result.answer, [*result.sentences[1:-1], f"{result.counted}."])
-    page.warning(CANNOT_TELL)
+    headline = _headline(result)
+    page.answer(headline or result.answer, [*result.sentences[0 if headline else 1 : -1], f"{result.counted}."])
     agreed = result.agreement
     if agreed is not None:
         if agreed.calibration.num_rows or agreed.systems.num_rows:
@@ -27,7 +28,7 @@ def build(result: JudgeAnalysis) -> Page:
         _titled(page, means.means, "Means")
         _titled(page, means.differences, "Differences")
         _titled(page, means.superiority, "Probability that a text of system_a is rated above one of system_b")
-    page.heading("Checks").sentences(result.notes or ["Nothing to report."])
+    page.heading("Checks").warning(CANNOT_TELL).sentences(result.notes)
     if (test := result.alternative) is not None:
         with page.folded("Alternative annotator test"):
             page.sentence(test.sentence).table(test.annotators)
@@ -43,6 +44,25 @@ def build(result: JudgeAnalysis) -> Page:
         with page.folded("What the judge saves"):
             page.sentence(needed.sentence).table(needed.needed)
     return page
+
+
+def _headline(result: JudgeAnalysis) -> str:
+    """Say how the judge agrees with people beside how they agree, and whether it passes; nothing if that is unknown."""
+    if result.agreement is None:
+        return ""
+    row = next(row for row in result.agreement.footing.to_pylist() if row["measure"] == "agreement")
+    difference, low, high = (
+        f"{row[name]:+.2f}".replace("-", "−") for name in ("difference", "difference_low", "difference_high")
+    )
+    said = (
+        f"{result.judge} agrees with people {in_comparison(row)} they agree with each other "
+        f"(difference {difference}, {low} to {high})"
+    )
+    if result.alternative is None:
+        return f"{said}."
+    passes = result.alternative.passed
+    joined = "and" if passes == (row["difference_high"] >= 0) else "but"
+    return f"{said}, {joined} {'passes' if passes else 'does not pass'} the test for replacing one of them."
 
 
 def _bias(page: Page, agreed: JudgeAgreement) -> None:

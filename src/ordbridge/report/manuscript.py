@@ -11,6 +11,7 @@ import pyarrow as pa
 from ordbridge import __version__
 from ordbridge.errors import InputError
 from ordbridge.escaping import for_latex, for_markdown
+from ordbridge.formats import listed
 from ordbridge.judges import JudgeAnalysis
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
@@ -20,6 +21,7 @@ from ordbridge.planning import Plan
 from ordbridge.power import Run
 from ordbridge.power.result import r_versions
 from ordbridge.reliability import Reliability
+from ordbridge.reliability.scales import ScaleComparison
 from ordbridge.report import citations
 from ordbridge.report.html import cell, without_empty_columns
 
@@ -36,9 +38,13 @@ __all__ = [
     "markdown",
     "methods",
     "references",
+    "without_options",
 ]
 
-RESULTS = "a fit, a comparison, a power run, a plan, an analysis of reliability or of a judge, or a reproduction"
+RESULTS = (
+    "a fit, a comparison, a power run, a plan, an analysis of reliability or of a judge, a comparison of scales, or a "
+    "reproduction"
+)
 
 
 @runtime_checkable
@@ -87,6 +93,7 @@ def methods(result: Any) -> str:
         "plan": _methods_plan,
         "reliability": _methods_reliability,
         "judge": _methods_judge,
+        "scales": _methods_scales,
         "reproduction": _methods_reproduction,
     }
     return write[kind_of(result)](result)
@@ -104,6 +111,8 @@ def references(result: Any) -> list[str]:
         return [*found, citations.AMIDEI, *citations.of_coefficients(result.coefficients["coefficient"].to_pylist())]
     if kind == "judge":
         return [*found, *citations.of_judges(result)]
+    if kind == "scales":
+        return [*found, citations.BELZ, *citations.of_coefficients(["Kendall's W"]), citations.ZOU]
     if {"clm", "clmm"} & _models(result, kind):
         found.append(citations.MCCULLAGH)
     found += citations.of_software(_versions(result, kind))
@@ -124,9 +133,9 @@ def for_the_paper(made: Page, paragraph: str, cited: Sequence[str], tables: Sequ
 
 
 def kind_of(result: Any) -> str:
-    """Return ``"fit"``, ``"run"``, ``"plan"``, ``"reliability"``, ``"judge"`` or ``"reproduction"``."""
+    """Return ``"fit"``, ``"run"``, ``"plan"``, ``"reliability"``, ``"judge"``, ``"scales"`` or ``"reproduction"``."""
     known = {"fit": Fit, "run": Run, "plan": Plan, "reliability": Reliability, "judge": JudgeAnalysis,
-             "reproduction": Reproduction}  # fmt: skip
+             "scales": ScaleComparison, "reproduction": Reproduction}  # fmt: skip
     for kind, its_class in known.items():
         if isinstance(result, its_class):
             return kind
@@ -150,6 +159,8 @@ def main_table(result: Any) -> pa.Table:
         return _without_constants(result.coefficients.select(shown), ("criterion", "group"))
     if kind == "judge":
         return _table_of_judge(result)
+    if kind == "scales":
+        return result.side_by_side()
     if kind == "reproduction":
         return result.claims if result.claims.num_rows else next(iter(result.tables.values()), result.claims)
     designs = result.designs
@@ -365,8 +376,19 @@ def _methods_plan(plan: Plan) -> str:
         f"drawn from {source} with {effect} and analysed by {model}, with "
         f"{_software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95 % interval of its "
         f"power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of the datasets was "
-        f"spent.{_compared(asked['systems'])}{sizes} {plan.sentence}"
+        f"spent.{_compared(asked['systems'])}{sizes} {without_options(plan.sentence)}"
     )
+
+
+def without_options(sentence: str) -> str:
+    """Return a sentence without the arguments that it names in parentheses, which are for those who call.
+
+    Examples
+    --------
+    >>> without_options("About 400 more datasets would decide (datasets=600, most=200).")
+    'About 400 more datasets would decide.'
+    """
+    return re.sub(r" \([a-z_]+=[^()]*\)", "", sentence)
 
 
 def _compared(systems: Sequence[Any]) -> str:
@@ -417,6 +439,26 @@ def _methods_judge(result: JudgeAnalysis) -> str:
             )
         )
     return " ".join([*said, f"All with ordbridge {__version__}.", *result.sentences[:-1]])
+
+
+def _methods_scales(found: ScaleComparison) -> str:
+    means = found.means.to_pylist()
+    counts = [f"{sum(row['n_ratings'] for row in means if row['scale'] == name)} ratings on {name}"
+              for name in found.scales]  # fmt: skip
+    systems = len({row["system"] for row in means})
+    criteria = f", on {len(found.criteria)} criteria" if len(found.criteria) > 1 else ""
+    tests = listed(list(dict.fromkeys(found.sensitivity["posthoc"].to_pylist())))
+    level = "" if found.conf_level is None else f", with {100 * found.conf_level:g} % jackknife intervals"
+    between = "" if found.conf_level is None else (
+        "; the interval of a difference comes from those of both scales (Zou 2007), whose ratings it takes as "
+        "independent"
+    )  # fmt: skip
+    return (
+        f"{systems} systems were rated on {len(found.scales)} scales{criteria}: {listed(counts)}. The scales were "
+        f"compared by the measures of Belz & Kow (2011), with ordbridge {__version__}: agreement of the raters is "
+        f"Kendall's W{level}{between}; pairs of systems were tested by {tests}, after a significant one-way "
+        f"analysis of variance. {found.answer}"
+    )
 
 
 def _methods_reproduction(result: Reproduction) -> str:

@@ -38,11 +38,8 @@ _NAMES = {
 def build(result: Reliability) -> Page:
     """Return the answer, picture, tables and checks; :mod:`ordbridge.report.build` adds the rest."""
     page = Page("Can these raters be trusted?")
-    readings = [located(row, row["reading"]) for row in result.readings.to_pylist()]
-    short = (
-        f"{result.answer.partition(' (')[0].partition(';')[0].rstrip('.')}." if len(readings) == 1 else result.answer
-    )
-    page.answer(short, [*readings, f"{result.counted}."])
+    headline, more = _headline(result)
+    page.answer(headline, [*more, f"{result.counted}."])
     for row in result.warnings.to_pylist():
         page.warning(located(row, row["message"]))
     for criterion in result.ratings:
@@ -67,6 +64,38 @@ def build(result: Reliability) -> Page:
     _what_papers_forget(page, result)
     return page
 
+
+def _headline(result: Reliability) -> tuple[str, list[str]]:
+    """Return what the raters do, with agreement and correlation; of several criteria how many say what."""
+    readings = result.readings.to_pylist()
+    if len(readings) != 1:
+        return result.answer, [located(row, row["reading"]) for row in readings]
+    (row,) = readings
+    verdict, _, words = row["reading"].partition(" (")
+    finding, _, advice = verdict.partition(":")[2].strip().partition("; ")
+    own = [c for c in result.coefficients.to_pylist() if where(c) == where(row) and c["estimate"] is not None]
+    numbers = []
+    for word, starts in (("agreement", AGREEMENT), ("correlation", CORRELATIONS[result.level])):
+        found = next((c for c in own if c["coefficient"].startswith(starts)), None)
+        if found is not None:
+            ends = "" if found["conf_low"] is None else f" ({found['conf_low']:.2f} to {found['conf_high']:.2f})"
+            numbers.append(f"{word} {found['estimate']:.2f}{ends}".replace("-", "−"))
+    if not finding.startswith("the raters") or not numbers:
+        return f"{verdict}.", [located(row, row["reading"])]
+    more = f"{advice[0].upper()}{advice[1:]}." if advice else ""
+    return (
+        located(row, f"{finding[0].upper()}{finding[1:]}: {', '.join(numbers)}."),
+        [f"{verdict.partition(':')[0]} ({words}", more],
+    )
+
+
+AGREEMENT = "Krippendorff's α"
+CORRELATIONS = {
+    "ordinal": "Goodman & Kruskal's γ",
+    "interval": "Pearson's r",
+    "ratio": "Pearson's r",
+    "nominal": "none",
+}
 
 BEHIND = ("p_value", "note", "n_pairs")
 """Columns that the first table leaves out; the table of all coefficients has them."""

@@ -134,6 +134,7 @@ def compare(
             for name, schema in SCHEMAS.items()
         },
         notes=tuple(notes),
+        conf_level=conf_level,
     )
 
 

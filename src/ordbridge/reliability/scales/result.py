@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ordbridge.doors import picture, write_report
+from ordbridge.notebooks import fragment
 from ordbridge.reliability.interpretation import stars
 from ordbridge.reliability.reading import ALL_RATINGS
+from ordbridge.reliability.scales import wording
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 __all__ = ["SCHEMAS", "TEXT", "ScaleComparison"]
 
@@ -87,6 +96,8 @@ class ScaleComparison:
         Pearson's r of the systems' means with an outside measure, where there is one.
     notes
         What was left out, and why.
+    conf_level
+        Level of the intervals.
     """
 
     means: pa.Table
@@ -98,6 +109,74 @@ class ScaleComparison:
     stability: pa.Table
     validity: pa.Table
     notes: tuple[str, ...] = ()
+    conf_level: float | None = 0.95
+
+    @property
+    def scales(self) -> list[str]:
+        """The names of the scales."""
+        return list(dict.fromkeys(self.means["scale"].to_pylist()))
+
+    @property
+    def criteria(self) -> list[str]:
+        """The criteria; one that stands for all ratings where there are none."""
+        return list(dict.fromkeys(self.means["criterion"].to_pylist()))
+
+    @property
+    def answer(self) -> str:
+        """On which scale raters agree more, by how much, and how sure that is."""
+        return wording.headline(self)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What else sets the scales apart."""
+        return wording.sentences(self)
+
+    def _repr_html_(self) -> str:
+        """Show the answer and the scales side by side in a notebook."""
+        return fragment(self.answer, self.notes, [("", self.side_by_side())], self.sentences)
+
+    def plot(self) -> Figure:
+        """Draw agreement and systems on each scale; see :func:`ordbridge.figures.scales`."""
+        figure: Figure = picture("scales", self)
+        return figure
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
+        return write_report(self, path, repeat)
+
+    def side_by_side(self) -> pa.Table:
+        """Return one row per criterion and scale, with what is known about it.
+
+        Columns: ``criterion`` (where there are several), ``scale, agreement, agreement_low, agreement_high`` (Kendall's
+        W), ``told_apart`` (pairs of systems), ``F_system, F_rater``, ``stability`` and ``validity`` (Pearson's r).
+        """
+
+        def of(table: str, value: str, **where: str) -> dict[tuple[str, str], Any]:
+            rows = getattr(self, table).to_pylist()
+            return {(row["criterion"], row["scale"]): row[value] for row in rows
+                    if all(row[name] == wanted for name, wanted in where.items())}  # fmt: skip
+
+        counts, out_of = of("sensitivity", "significant"), of("sensitivity", "of")
+        columns: dict[str, dict[tuple[str, str], Any]] = {
+            "agreement": of("reliability", "kendall_w"),
+            "agreement_low": of("reliability", "conf_low"),
+            "agreement_high": of("reliability", "conf_high"),
+            "told_apart": {key: f"{counts[key]} of {out_of[key]}" for key in counts},
+            "F_system": of("factors", "F", factor="system"),
+            "F_rater": of("factors", "F", factor="rater"),
+            "stability": of("stability", "estimate"),
+            "validity": of("validity", "estimate"),
+        }
+        keys = [(criterion, scale) for criterion in self.criteria for scale in self.scales]
+        table = pa.table({"criterion": [key[0] for key in keys], "scale": [key[1] for key in keys]} | {
+            name: pa.array([values.get(key) for key in keys], TEXT if name == "told_apart" else _FLOAT)
+            for name, values in columns.items()
+        })  # fmt: skip
+        return _without_placeholder(table)
+
+    def without_placeholder(self, name: str) -> pa.Table:
+        """Return one of the tables without the criterion where there is none."""
+        return _without_placeholder(getattr(self, name))
 
     def as_in_paper(self) -> dict[str, pa.Table]:
         """Return the tables of the paper, by caption: one row per criterion and scale, stars beside the numbers."""
@@ -114,10 +193,13 @@ class ScaleComparison:
         for caption, (name, lay_out) in captions.items():
             rows = lay_out(getattr(self, name).to_pylist())
             if rows:
-                table = pa.Table.from_pylist(rows)
-                alone = set(table["criterion"].to_pylist()) == {ALL_RATINGS}
-                laid_out[caption] = table.drop_columns("criterion") if alone else table
+                laid_out[caption] = _without_placeholder(pa.Table.from_pylist(rows))
         return laid_out
+
+
+def _without_placeholder(table: pa.Table) -> pa.Table:
+    alone = set(table["criterion"].to_pylist()) <= {ALL_RATINGS}
+    return table.drop_columns("criterion") if alone else table
 
 
 def _w_as_in_paper(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
