@@ -1,4 +1,8 @@
-"""Jobs in processes of their own: none freezes another, and one that is cancelled is gone at once."""
+"""Jobs in processes of their own: none freezes another, and one that is cancelled is gone at once.
+
+What a job reads and writes lies in one private folder. It is deleted when the program ends; if it is killed, by a
+process that waits for just that.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,47 @@ import os
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import threading
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
 from ordbridge import leftovers
 from ordbridge.errors import InputError
+from ordbridge.power.backends import environment
 
 __all__ = ["Jobs"]
 
 MOST_RUNNING = 4  # jobs of one study at a time
-_starting = threading.Lock()
+_starting = threading.Lock()  # the environment is that of the whole process
+CLEANER = """
+import pathlib, shutil, sys, time
+sys.stdin.read()  # until the program has ended, however it ended
+folder = pathlib.Path(sys.argv[1])
+for _ in range(100):
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        break
+    time.sleep(0.1)  # a job that is about to end has just written something
+folder.with_name(folder.name + ".lock").unlink(missing_ok=True)
+"""
 
 
 class Job:
     """One computation: what it was asked, how far it is, and what came out."""
 
-    def __init__(self, kind: str, file: Path | None, options: dict[str, Any], folder: Path) -> None:
-        self.kind, self.folder = kind, folder
+    def __init__(self, kind: str, study: TabStudy, options: dict[str, Any], name: str) -> None:
+        from ordbridge.app.work import carry_out
+
+        self.kind, self.folder = kind, study.folder / name
+        self.folder.mkdir(mode=0o700)
         self.state: dict[str, Any] = {"state": "running", "text": "starting"}
         self._lock = threading.Lock()
         own, other = _context().Pipe(duplex=False)
-        from ordbridge.app.work import carry_out
-        from ordbridge.power.backends import environment
-
-        words = (other, kind, None if file is None else str(file), options, str(folder))
-        self._process = _context().Process(target=carry_out, args=words)  # not a daemon: it has workers
+        words = (other, kind, str(study.folder), study.file, study.second, options, name)
+        self._process = _context().Process(target=carry_out, args=words)
         # the process from which all others are copied is not to import a socket.py of the folder where it starts
         with _starting, environment(PYTHONSAFEPATH="1"):
             self._process.start()
@@ -52,7 +70,8 @@ class Job:
                     ended = {"state": "failed", **said}
                     break
                 with self._lock:
-                    self.state = {"state": "running", **said}
+                    if self.state["state"] == "running":
+                        self.state = {"state": "running", **said}
         except (EOFError, OSError):
             pass
         connection.close()
@@ -80,11 +99,12 @@ class Job:
 
 
 class TabStudy:
-    """One tab's file and jobs."""
+    """One tab's files and jobs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.file: Path | None = None
+        self.file: str | None = None
+        self.second: str | None = None
         self.jobs: dict[str, Job] = {}
 
 
@@ -92,10 +112,16 @@ class Jobs:
     """All studies of a server, in one private folder that goes away with it."""
 
     def __init__(self) -> None:
-        leftovers.sweep()
         self._folder = leftovers.temporary_folder()
         self._studies: dict[str, TabStudy] = {}
         self._lock = threading.Lock()
+        command = [sys.executable, "-IS", "-c", CLEANER, str(self._folder)]
+        # in a session of its own: Ctrl-C and a closed terminal are for the program, not for who cleans up after it
+        if sys.platform != "win32":
+            _context()
+            with _starting, environment(PYTHONSAFEPATH="1"):
+                forkserver.ensure_running()  # it loads while the page is being looked at
+        self._cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
     def new(self) -> str:
         """Open an empty study and return its name, which nobody can guess."""
@@ -122,10 +148,13 @@ class Jobs:
             raise InputError(f"there is nothing called {kind!r} to do")
         if sum(job.snapshot()["state"] == "running" for job in study.jobs.values()) >= MOST_RUNNING:
             raise InputError(f"{MOST_RUNNING} computations are running already; wait for one or cancel it")
-        job = secrets.token_urlsafe(8)
-        folder = study.folder / job
-        folder.mkdir(mode=0o700)
-        study.jobs[job] = Job(kind, study.file, options, folder)
+        job = secrets.token_hex(8)
+        study.jobs[job] = Job(kind, study, options, job)
+        with self._lock:
+            gone = name not in self._studies
+        if gone:  # the tab was closed just now
+            study.jobs[job].cancel()
+            shutil.rmtree(study.folder, ignore_errors=True)
         return job
 
     def job(self, name: str, job: str) -> Job:
@@ -140,7 +169,7 @@ class Jobs:
         with self._lock:
             study = self._studies.pop(name, None)
         if study is not None:
-            for job in study.jobs.values():
+            for job in list(study.jobs.values()):
                 job.cancel()
             shutil.rmtree(study.folder, ignore_errors=True)
 
@@ -149,6 +178,9 @@ class Jobs:
         for name in list(self._studies):
             self.forget(name)
         leftovers.remove(self._folder)
+        if self._cleaner.stdin is not None:
+            self._cleaner.stdin.close()
+        self._cleaner.wait(10)
 
 
 def _context() -> Any:

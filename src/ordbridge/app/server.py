@@ -1,7 +1,8 @@
 """The server of the page: Python's own, on 127.0.0.1 only.
 
-Every request needs the token that is in the page, and the address of this machine as its host, so that neither another
-page in the same browser nor a name that points here can ask for anything. Nothing is fetched from elsewhere.
+Every request needs the token that is in the page, the address of this machine as its host, and, where the browser says
+it, this page as its origin: so neither another page in the same browser nor a name that points here can ask for
+anything. Nothing is fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ordbridge.app import work
-from ordbridge.app.jobs import Jobs
+from ordbridge.app import analyses, next_study
+from ordbridge.app.given import FILES
+from ordbridge.app.jobs import Jobs, TabStudy
+from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
 from ordbridge.escaping import for_html
 
@@ -28,17 +31,22 @@ __all__ = ["Server"]
 
 HOST = "127.0.0.1"
 MEGABYTES = 50
-SILENT = 600.0  # seconds after which a tab that says nothing is taken for closed
+SILENT = 300.0  # seconds after which a tab that says nothing is taken for closed; hidden ones speak once a minute
+WATCH = 5.0  # seconds between two looks at who is silent
+PATIENCE = 60.0  # seconds that a request may take to arrive
 CHUNK = 2**16
+NOT_NEEDED = ("BLAS", "emmeans", "pbkrtest")  # by a comparison
 OWN = (
     "default-src 'none'; style-src 'nonce-{n}'; script-src 'nonce-{n}'; connect-src 'self'; frame-src 'self'; "
-    "img-src data:"
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 REPORT = (
-    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 TYPES = {".html": "text/html", ".csv": "text/csv", ".tex": "text/x-tex", ".md": "text/markdown", ".png": "image/png",
-         ".svg": "image/svg+xml", ".pdf": "application/pdf", ".css": "text/css", ".js": "text/javascript"}  # fmt: skip
+         ".svg": "image/svg+xml", ".pdf": "application/pdf", ".zip": "application/zip", ".toml": "text/plain",
+         ".json": "application/json", ".jsonl": "text/plain"}  # fmt: skip
 
 
 class Server:
@@ -50,6 +58,8 @@ class Server:
         0 for any that is free.
     megabytes
         The size from which on files are refused.
+    silent
+        Seconds after which a tab that says nothing is taken for closed, because the browser was killed.
 
     Examples
     --------
@@ -59,8 +69,13 @@ class Server:
     >>> server.close()
     """
 
-    def __init__(self, port: int = 0, megabytes: float = MEGABYTES) -> None:
+    def __init__(self, port: int = 0, megabytes: float = MEGABYTES, silent: float = SILENT) -> None:
+        if not 0 <= port < 2**16:
+            raise InputError(f"port={port} is not from 0 to 65535; give another one, or none")
+        if not megabytes > 0:
+            raise InputError(f"megabytes={megabytes:g} must be above 0: larger files are refused")
         self.token, self.megabytes, self.jobs = secrets.token_urlsafe(24), megabytes, Jobs()
+        self.silent = silent
         self.seen: dict[str, float] = {}
         handler = type("Bound", (Handler,), {"app": self})
         try:
@@ -70,6 +85,8 @@ class Server:
             raise InputError(f"cannot use port {port}: {error.strerror}; give another one, or none") from None
         self._server.daemon_threads = True
         self._serving = False
+        self._engines: dict[str, Any] | None = None
+        self._looking = threading.Lock()
 
     @property
     def address(self) -> str:
@@ -80,6 +97,22 @@ class Server:
     def hosts(self) -> set[str]:
         """What a request may call this machine."""
         return {f"{name}:{self._server.server_port}" for name in (HOST, "localhost")}
+
+    @property
+    def origins(self) -> set[str]:
+        """The pages that may ask."""
+        return {f"http://{host}" for host in self.hosts}
+
+    def engines(self) -> dict[str, Any]:
+        """Say whether R can fit here, and if not, why; it is looked for once, in other processes."""
+        with self._looking:
+            if self._engines is None:
+                found, can_fit = examine()
+                versions = {row["component"]: row["found"] for row in found.to_pylist()}
+                wrong = [row for row in found.to_pylist() if row["fix"] and row["component"] not in NOT_NEEDED]
+                why = f"{wrong[0]['component']}: {wrong[0]['status']}" if wrong else ""
+                self._engines = {"r": can_fit, "version": versions["R"], "why": "" if can_fit else why}
+            return self._engines
 
     def serve(self) -> None:
         """Answer requests."""
@@ -96,9 +129,9 @@ class Server:
 
     def _forget_closed_tabs(self) -> None:
         while True:
-            time.sleep(5)
+            time.sleep(min(WATCH, self.silent))
             for name, when in list(self.seen.items()):
-                if time.monotonic() - when > SILENT:
+                if time.monotonic() - when > self.silent:
                     self.seen.pop(name, None)
                     self.jobs.forget(name)
 
@@ -107,6 +140,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     app: Server
+    timeout = PATIENCE
     protocol_version = "HTTP/1.1"
     server_version = "ordbridge"
     sys_version = ""
@@ -131,6 +165,9 @@ class Handler(BaseHTTPRequestHandler):
             if self.headers.get("Host") not in self.app.hosts:
                 self.close_connection = True
                 return self._send({"error": "this is not the address of the page"}, HTTPStatus.FORBIDDEN)
+            if self._is_foreign():
+                self.close_connection = True
+                return self._send({"error": "another page has asked; open this one by itself"}, HTTPStatus.FORBIDDEN)
             if parts and not secrets.compare_digest(token.encode(), self.app.token.encode()):
                 self.close_connection = True
                 return self._send({"error": "this page is out of date; load it again"}, HTTPStatus.FORBIDDEN)
@@ -140,15 +177,30 @@ class Handler(BaseHTTPRequestHandler):
             self._send({"error": str(refusal)}, HTTPStatus.BAD_REQUEST)
         except (ConnectionError, TimeoutError):
             self.close_connection = True  # the browser was closed
+        except Exception as error:
+            self.close_connection = True
+            said = f"something is wrong in ordbridge itself ({type(error).__name__}: {error})"
+            self._send({"error": said}, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _is_foreign(self) -> bool:
+        """Tell whether another page asks: by the headers that no script can change."""
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site")
+        followed = self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"  # a link to the page is one
+        return (origin is not None and origin not in self.app.origins) or (
+            site not in (None, "same-origin", "none") and not followed
+        )
 
     def _get(self, parts: list[str], query: dict[str, str]) -> None:
         match parts:
             case []:
                 self._send_page()
+            case ["engines"]:
+                self._send(self.app.engines())
             case ["studies", study, "jobs", job]:
                 self._alive(study)
                 self._send(self.app.jobs.job(study, job).snapshot())
             case ["studies", study, "jobs", job, "files", name]:
+                self._alive(study)
                 self._send_file(self.app.jobs.job(study, job).folder, name, "keep" in query)
             case _:
                 self._send({"error": "there is nothing here"}, HTTPStatus.NOT_FOUND)
@@ -157,7 +209,9 @@ class Handler(BaseHTTPRequestHandler):
         jobs = self.app.jobs
         match parts:
             case ["studies"]:
-                self._open(query.get("name", ""))
+                self._open(query.get("name", ""), "demo" in query)
+            case ["studies", study, "second"]:
+                self._add(jobs.study(study), query.get("name", ""))
             case ["studies", study, "alive"]:
                 self._json()
                 jobs.study(study)
@@ -176,32 +230,58 @@ class Handler(BaseHTTPRequestHandler):
                 jobs.job(study, job).cancel()
                 self._send({})
             case ["power"]:
-                self._send(work.power_at_once(self._json()))
+                asked = self._json()
+                at = asked.get("study")
+                folder = jobs.study(str(at)).folder if asked.get("setting") == next_study.PILOT else None
+                self._send(next_study.power_at_once(asked, folder))
             case _:
                 self._send({"error": "there is nothing here"}, HTTPStatus.NOT_FOUND)
 
-    def _open(self, name: str) -> None:
+    def _open(self, name: str, demo: bool) -> None:
         """Take a file, or make the demo; a study without a file can only plan."""
+        length = self._length_of_file()
+        study = self.app.jobs.new()
+        opened = self.app.jobs.study(study)
+        try:
+            if demo:
+                opened.file = analyses.write_demo(opened.folder)
+            elif name:
+                opened.file = self._store(opened.folder, name, length)
+        except BaseException:
+            self.app.jobs.forget(study)
+            raise
+        self._alive(study)
+        self._send({"study": study})
+
+    def _add(self, study: TabStudy, name: str) -> None:
+        """Take a second file, whose columns are added to the first, or leave it out again."""
+        length = self._length_of_file()
+        if not name:
+            study.second = None
+        elif _safe(name) == study.file:
+            raise InputError("the second file has the name of the first one; rename it and add it again")
+        else:
+            study.second = self._store(study.folder, name, length)
+        self._send({"second": study.second})
+
+    def _length_of_file(self) -> int:
         length = self._length()
         if length > self.app.megabytes * 2**20:
             self.close_connection = True
             raise InputError(f"the file is larger than {self.app.megabytes:g} MB; use the command line")
-        study = self.app.jobs.new()
-        folder = self.app.jobs.study(study).folder
-        if name == "demo":
-            self.app.jobs.study(study).file = work.write_demo(folder)
-        elif name:
-            file = folder / (re.sub(r"[^\w.() -]", "_", Path(name).name)[-120:].lstrip(".") or "file")
-            with open(file, "wb") as out:
-                while length > 0 and (chunk := self.rfile.read(min(CHUNK, length))):
-                    out.write(chunk)
-                    length -= len(chunk)
-            if length:
-                self.app.jobs.forget(study)
-                raise InputError("the file did not arrive whole; drop it again")
-            self.app.jobs.study(study).file = file
-        self._alive(study)
-        self._send({"study": study})
+        return length
+
+    def _store(self, folder: Path, name: str, length: int) -> str:
+        """Write a file that is sent, under a name that is one."""
+        file = folder / _safe(name)
+        with open(file, "wb") as out:
+            while length > 0 and (chunk := self.rfile.read(min(CHUNK, length))):
+                out.write(chunk)
+                length -= len(chunk)
+        if length:
+            file.unlink()
+            raise InputError("the file did not arrive whole; drop it again")
+        return file.name
 
     def _alive(self, study: str) -> None:
         self.app.seen[study] = time.monotonic()
@@ -239,7 +319,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, folder: Path, name: str, keep: bool) -> None:
         file = folder / name
-        if file.parent != folder or not file.is_file() or name.startswith("."):
+        if name not in FILES or not file.is_file():
             raise InputError("there is no such file; compute it again")
         headers = {"Content-Security-Policy": REPORT}
         if keep:
@@ -262,6 +342,17 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(content)
+
+
+def _safe(name: str) -> str:
+    """Return the name of a file that is sent, as a name in a folder, with its ending.
+
+    Examples
+    --------
+    >>> _safe("../../etc/passwd"), _safe("-rf notes (1).csv"), _safe("..")
+    ('passwd', 'rf notes (1).csv', 'file')
+    """
+    return re.sub(r"[^\w.() -]", "_", Path(name).name)[-120:].lstrip(".- ") or "file"
 
 
 @lru_cache

@@ -23,7 +23,7 @@ from ordbridge.errors import InputError
 from ordbridge.files import Sheet, json_value, kind_of, open_sheet
 from ordbridge.files.opening import arrow_file, sheet_of_arrow, sheet_of_records
 
-__all__ = ["read"]
+__all__ = ["columns_of", "read"]
 
 Paths = str | os.PathLike[str]
 
@@ -97,15 +97,45 @@ def read(
             raise InputError("these ratings are read already; give the options when they are read from the file")
         return source
     original, cells, hints = _opened(source, format, sheet)
-    others = [join] if isinstance(join, (str, os.PathLike)) else list(join or ())
-    people = [open_sheet(path) for path in others]
-    cells, people = _with_items(cells, people, asked, hints)
+    cells, people = _with_items(cells, _others(join), asked, hints)
     if len(cells) == 0:
         raise InputError(f"{cells.name} has no rows")
     ratings = to_long(recognise(cells, asked, hints), levels, original)
     for one in people:
         ratings = join_people(ratings, one)
     return ratings
+
+
+def columns_of(
+    source: Paths,
+    *,
+    format: str | None = None,
+    sheet: str | None = None,
+    join: Paths | Sequence[Paths] | None = None,
+) -> list[str]:
+    r"""Return the columns of a file that roles can be given to, whether or not :func:`read` recognises them.
+
+    Parameters
+    ----------
+    source, format, sheet, join
+        As for :func:`read`.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     print("who;text;points", "anna;t1;4", sep="\n", file=file, flush=True)
+    ...     columns_of(file.name)
+    ['who', 'text', 'points']
+    """
+    _, cells, hints = _opened(source, format, sheet)
+    cells, _ = _with_items(cells, _others(join), Asked(), hints)
+    return list(cells.header)
+
+
+def _others(join: Paths | Sequence[Paths] | None) -> list[Sheet]:
+    """Return the sheets of files to be joined."""
+    return [open_sheet(path) for path in ([join] if isinstance(join, (str, os.PathLike)) else join or ())]
 
 
 def _opened(source: Any, format: str | None, sheet: str | None) -> tuple[pa.Table | None, Sheet, Hints]:

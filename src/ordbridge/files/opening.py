@@ -27,6 +27,7 @@ __all__ = [
     "open_sheet",
     "sheet_of_arrow",
     "sheet_of_records",
+    "sheets_of",
 ]
 
 KINDS = {
@@ -119,6 +120,12 @@ def open_sheet(path: str | os.PathLike[str], sheet: str | None = None) -> Sheet:
         raise InputError(f"{name} is a web page or XML, not a table; save it as .csv or .xlsx")
     suffix = ".tsv" if Path(path).suffix.lower() in (".tsv", ".tab") else Path(path).suffix.lower()
     return sheet_of(grid_of_text(text, name, encoding, suffix))
+
+
+def sheets_of(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of a workbook's sheets; of other files none."""
+    kind = kind_of(path)
+    return list(grids_of_workbook(Path(path), Path(path).name, kind)) if kind in ("xlsx", "ods") else []
 
 
 def arrow_file(path: str | os.PathLike[str], kind: str) -> pa.Table:

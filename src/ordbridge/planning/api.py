@@ -14,6 +14,7 @@ from ordbridge.planning.answer import answer
 from ordbridge.planning.question import ask
 from ordbridge.planning.result import Plan
 from ordbridge.planning.simulation import simulate
+from ordbridge.progress import Progress
 from ordbridge.simulate import Truth
 
 __all__ = ["plan"]
@@ -61,6 +62,7 @@ def plan(
     jobs: int = 1,
     store: str | os.PathLike[str] | None = None,
     progress: Callable[[str], object] | None = None,
+    progress_of_fits: Callable[[Progress], object] | None = None,
 ) -> Plan:
     """Find the smallest, or cheapest, design that reaches a power, and its type-I error.
 
@@ -143,6 +145,8 @@ def plan(
         A folder in which every fit is kept: the same call continues where it was stopped.
     progress
         Called with a line of text now and then; ``print`` will do. In a notebook there is a line by default.
+    progress_of_fits
+        Called twice a second while the datasets of a design are simulated, as in :func:`ordbridge.power.run`.
 
     Returns
     -------
@@ -210,5 +214,5 @@ def plan(
         shape=shape,
     )
     with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary, bar_in_notebook(progress) as tell:
-        findings = simulate(question, Path(temporary if store is None else store), jobs, tell)
+        findings = simulate(question, Path(temporary if store is None else store), jobs, tell, progress_of_fits)
     return answer(question, findings)

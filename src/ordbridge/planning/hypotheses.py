@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations, groupby
@@ -33,6 +33,7 @@ from ordbridge.power.grid import Cell, Grid
 from ordbridge.power.models import FORMULAS, Model, dataset_columns, resolve, system_terms
 from ordbridge.power.result import load, r_versions
 from ordbridge.power.worker import Batch, BatchResult, FitTask, failed_row, failure_of, key_of
+from ordbridge.progress import Progress
 from ordbridge.simulate import Simulator
 
 __all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "hypothesis", "in_words"]
@@ -130,6 +131,8 @@ class Simulations:
     """How many criteria there are, and how their tests are assumed to correlate."""
     versions: dict[str, str] = field(default_factory=dict)
     """Of R and its packages, as the workers report them."""
+    progress: Callable[[Progress], object] | None = None
+    """Told how far the datasets of a design are."""
 
     @property
     def pairs(self) -> bool:
@@ -197,12 +200,25 @@ class Simulations:
         models, path = self._models(cell), self._path(grid)
         if self.model.term in system_terms(cell):
             known = {m.name: m for m in models}
-            done = run(grid, known, n, self.seed, engine=self.engine, jobs=self.jobs, store=path, alpha=self.alpha)
+            how: dict[str, Any] = {"engine": self.engine, "jobs": self.jobs, "store": path, "alpha": self.alpha}
+            done = run(grid, known, n, self.seed, **how, progress=self._counting(cell))
         else:
             assignment = Assignment(grid, models, n, self.seed, self.engine, self.alpha)
-            done = carry_out(assignment, path, lambda: choose("loky", self.jobs, None), work=fit_hypotheses)
+            done = carry_out(
+                assignment, path, lambda: choose("loky", self.jobs, None), self._counting(cell), work=fit_hypotheses
+            )
         self.versions.update(r_versions(done.manifest["environments"]))
         return done.fits
+
+    def _counting(self, cell: Cell) -> Callable[[Progress], object] | None:
+        """Return what tells how far the datasets of a design are, and says of which one."""
+        tell = self.progress
+        if tell is None:
+            return None
+        design = cell.design
+        words = f"fits to studies of {len(design['item'].unique())} items and {design.num_rows} ratings"
+        words += "" if any(cell.truth.effects) else " without a difference"
+        return lambda progress: tell(replace(progress, what=words))
 
 
 def fit_hypotheses(batch: Batch) -> BatchResult:

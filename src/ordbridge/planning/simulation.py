@@ -21,6 +21,7 @@ from ordbridge.planning.search import search
 from ordbridge.planning.type_one_error import Nulls, mean_difference
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.grid import Grid
+from ordbridge.progress import Progress
 from ordbridge.simulate import Truth
 
 __all__ = ["Findings", "simulate"]
@@ -50,7 +51,13 @@ class Findings:
     """The same study with looks at the data before its end."""
 
 
-def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[str], object] | None = None) -> Findings:
+def simulate(
+    question: Question,
+    folder: Path,
+    jobs: int,
+    progress: Callable[[str], object] | None = None,
+    progress_of_fits: Callable[[Progress], object] | None = None,
+) -> Findings:
     """Simulate what the question needs; what the folder already has is not simulated again."""
     simulations = Simulations(
         question.model,
@@ -61,6 +68,7 @@ def simulate(question: Question, folder: Path, jobs: int, progress: Callable[[st
         question.alpha,
         question.criteria,
         question.correlation,
+        progress=progress_of_fits,
     )
     tell = progress or (lambda _: None)
     if question.engine == "r" and progress is not None:

@@ -1,0 +1,111 @@
+"""From a file to its answers: what was recognised, what is wrong with it, which system is better, the raters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ordbridge import tables
+from ordbridge.app.given import Given, command, files_in, keep, read_given
+from ordbridge.app.wording import on_page
+from ordbridge.comparison import compare
+from ordbridge.data import RatingTable, check, columns_of
+from ordbridge.design import crossed
+from ordbridge.errors import InputError
+from ordbridge.files import sheets_of
+from ordbridge.reliability import analyse
+from ordbridge.simulate import Truth, ratings
+
+__all__ = ["check_raters", "compare_systems", "recognise", "write_demo"]
+
+ROLES = ("participant", "item", "system", "rating", "criterion")
+SHOWN_ROWS = 6
+MOST_NAMES = 100
+
+
+def write_demo(folder: Path) -> str:
+    """Write a simulated study for the curious: three systems, twelve people, twenty items, a scale from 1 to 5."""
+    truth = Truth(
+        effects=(0.5, 1.1),
+        thresholds=(-1.5, -0.3, 0.9, 2.0),
+        participant_sd=(0.6, 0.2, 0.2),
+        item_sd=(0.5, 0.2, 0.2),
+    )
+    table = ratings(crossed(items=20, raters=12, systems=3), truth, seed=4)
+    names = {"A": "baseline", "B": "fine-tuned", "C": "with retrieval"}
+    systems = pa.array([names[name] for name in table["system"].to_pylist()])
+    named = table.set_column(table.column_names.index("system"), "system", systems)
+    return tables.write(named, folder / "demo.csv").name
+
+
+def recognise(given: Given) -> dict[str, Any]:
+    """Say what was taken for what, and what is wrong with the ratings; where it is not clear, what can be chosen."""
+    how = given.reading()
+    columns = columns_of(given.file, **{name: how[name] for name in ("format", "sheet", "join") if name in how})
+    found: dict[str, Any] = {"columns": columns, "sheets": sheets_of(given.file)}
+    try:
+        table = read_given(given)
+    except InputError as question:
+        return found | {"problem": on_page(str(question))}
+    checks = check(table, **given.scale()).table
+    tables.write(table.table, given.folder / "ratings.csv")
+    tables.write(checks, given.folder / "checks.csv")
+    counts = {role: _names(table, role) for role in ("participant", "item", "system", "criterion")}
+    shown = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
+    return found | {
+        "recognised": {role: table.recognised.get(role, "") for role in ROLES},
+        "notes": [on_page(note) for note in table.notes],
+        "checks": [
+            {**row, "what": on_page(row["what"]), "remedy": on_page(row["remedy"])} for row in checks.to_pylist()
+        ],
+        "systems": counts["system"][:MOST_NAMES],
+        "criteria": counts["criterion"][:MOST_NAMES],
+        "counts": {role: len(names) for role, names in counts.items()},
+        "ratings": table.table.num_rows,
+        "rows": [{k: "" if v is None else str(v) for k, v in row.items()} for row in shown.to_pylist()],
+        "command": command("check", given.file, **how, **given.scale()),
+        "files": files_in(given.folder),
+    }
+
+
+def _names(table: RatingTable, role: str) -> list[str]:
+    if role not in table.table.column_names:
+        return []
+    return [str(name) for name in table.table[role].unique().to_pylist() if name is not None]
+
+
+def compare_systems(given: Given) -> dict[str, Any]:
+    """Compare, and keep what the command would write."""
+    how = {**given.reading(), **given.scale()}
+    chosen = {name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))}
+    anyway = bool(given.options.get("anyway"))
+    if chosen.get("engine") == "r":
+        given.tell("R fits the model")
+    found = compare(given.file, **how, **chosen, anyway=anyway, progress=given.tell)
+    typed = command("compare", given.file, **how, **chosen, **({"anyway": []} if anyway else {}), html="report.html")
+    keep(given.folder, found, typed, answered=bool(found.criteria))
+    if found.criteria:
+        tables.write(found.pairs, given.folder / "differences.csv")
+        for ending in ("png", "svg", "pdf"):
+            found.plot().savefig(given.folder / f"picture.{ending}")
+    return {
+        "headline": " ".join(found.answer) or on_page(found.notes[-1]),
+        "answered": bool(found.criteria),
+        "command": typed,
+        "files": files_in(given.folder),
+    }
+
+
+def check_raters(given: Given) -> dict[str, Any]:
+    """Analyse the raters, from the file with one row per rating that the page offers, as the command does."""
+    table = read_given(given)
+    file = tables.write(table.table, given.folder / "ratings.csv")
+    asked = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
+    ends = {"scale": list(table.levels)} if table.levels else given.scale()
+    found = analyse(str(file), **asked, **ends)
+    typed = command("reliability", file.name, **asked, **ends, html="report.html")
+    keep(given.folder, found, typed)
+    tables.write(found.raters, given.folder / "raters.csv")
+    return {"headline": found.answer, "command": typed, "files": files_in(given.folder)}

@@ -1,0 +1,111 @@
+"""What a job starts from and what it leaves: a file and choices, a report and files to keep, the command in a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordbridge import report
+from ordbridge.data import RatingTable, read
+from ordbridge.errors import InputError
+from ordbridge.progress import Progress
+
+__all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "read_given"]
+
+WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet")
+LISTS = ("rating", "levels")
+
+Tell = Callable[[Progress | str], None]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a job starts from; it runs in the folder of its study, where files have the names that people gave them."""
+
+    dropped: str | None
+    second: str | None
+    """A file with one row per item or participant, whose columns are added."""
+    options: Mapping[str, Any]
+    """What was chosen on the page."""
+    folder: Path
+    """Where what is to be kept goes."""
+    tell: Tell
+
+    @property
+    def file(self) -> str:
+        """The file that was dropped."""
+        if self.dropped is None:
+            raise InputError("there is no file yet; drop one")
+        return self.dropped
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of :func:`ordbridge.read` that were chosen."""
+        how: dict[str, Any] = {name: str(value) for name in WORDS if (value := self.options.get(name))}
+        how |= {name: [str(one) for one in value] for name in LISTS if (value := self.options.get(name))}
+        return how | ({"join": self.second} if self.second else {})
+
+    def scale(self) -> dict[str, Any]:
+        """Return the ends of the scale, if they were given."""
+        ends = self.options.get("scale")
+        return {"scale": [float(end) for end in ends]} if ends else {}
+
+
+def read_given(given: Given) -> RatingTable:
+    """Read the file as it was chosen."""
+    return read(given.file, **given.reading())
+
+
+def keep(folder: Path, result: Any, repeat: str, answered: bool = True) -> None:
+    """Write the report of a result, and what belongs into a paper."""
+    report.write_report(result, folder / "report.html", repeat)
+    if answered:
+        (folder / "tables.tex").write_text(report.latex(result) + "\n", encoding="utf-8")
+        (folder / "tables.md").write_text(report.markdown(result) + "\n", encoding="utf-8")
+
+
+FILES = {
+    "report.html": "report (HTML)",
+    "tables.tex": "table and methods (LaTeX)",
+    "tables.md": "table and methods (Markdown)",
+    "plan.json": "plan (JSON)",
+    "preregistration.md": "pre-registration (Markdown)",
+    "design-sheet.csv": "who rates what (CSV)",
+    "sheets.zip": "a sheet for each rater (ZIP)",
+    "tasks.jsonl": "tasks for Potato (JSONL)",
+    "tasks.json": "tasks for Label Studio (JSON)",
+    "designs.csv": "studies that were tried (CSV)",
+    "differences.csv": "differences (CSV)",
+    "raters.csv": "each rater (CSV)",
+    "checks.csv": "what is wrong (CSV)",
+    "ratings.csv": "one row per rating (CSV)",
+    "pilot.csv": "the pilot (CSV)",
+    "truth.toml": "what was assumed (TOML)",
+    "picture.png": "picture (PNG)",
+    "picture.svg": "picture (SVG)",
+    "picture.pdf": "picture (PDF)",
+}
+"""What can be kept, in the order in which the page shows it."""
+
+
+def files_in(folder: Path) -> list[dict[str, str]]:
+    """Return what can be kept of a job."""
+    return [{"name": name, "title": title} for name, title in FILES.items() if (folder / name).is_file()]
+
+
+def command(*words: str, **options: Any) -> str:
+    """Return the command that does the same in a shell.
+
+    Examples
+    --------
+    >>> command("compare", "my file.csv", scale=[1.0, 5.0], anyway=[], html="report.html")
+    "ordbridge compare 'my file.csv' --scale 1 5 --anyway --html report.html"
+    """
+    typed = ["ordbridge", *words]
+    for name, value in options.items():
+        several = value if isinstance(value, list) else [value]
+        words_of = [f"{one:g}" if isinstance(one, float) else str(one) for one in several]
+        typed += [f"--{name.replace('_', '-')}", *words_of]
+    return shlex.join(typed)
