@@ -44,6 +44,12 @@ def test_a_plan_whose_datasets_ran_out_recommends_nothing():
         assert words in sentence
 
 
+def test_a_number_of_datasets_that_nobody_would_simulate_is_not_asked_for():
+    """A power of .8 is told from .8 by no number of datasets; about .76 of 100 some hundreds say."""
+    assert "No reasonable number of datasets would decide" in answered([[design(100, 2400, 3000)]])[1]
+    assert "reasonable" not in answered([[design(100, 76, 100)]])[1]
+
+
 def test_cheaper_designs_that_are_undecided_are_named():
     table, sentence = answered([[design(100, 80, 100), design(110, 312, 400), design(150, 360, 400)]])
     assert [row["recommended"] for row in table] == [False, False, True]

@@ -14,6 +14,7 @@ from ordbridge.planning.undecided import more_datasets, open_below
 
 __all__ = ["design_words", "notes_of", "over_pilots", "power_words", "sentence_of", "tested_words"]
 
+MOST_MORE = 3000  # datasets that somebody may want to add to a plan
 NAMED = 3  # undecided designs that are named; the table has the others
 
 
@@ -100,7 +101,7 @@ def _one_design(c: Candidate, rows: Rows, curve: Powers, asked: Mapping[str, Any
     if found == "falls short":
         return f"{text}: it falls short of {target}."
     more, most = more_datasets([c], curve, asked["target"])
-    return f"{text}: whether it reaches {target} is undecided; about {more} more datasets would decide (most={most})."
+    return f"{text}: whether it reaches {target} is undecided.{_deciding(more, f'most={most}', asked)}"
 
 
 def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Powers, asked: Mapping[str, Any]) -> str:
@@ -127,7 +128,14 @@ def _undecided(
         words.append(f"{rest} other{'s' if rest > 1 else ''}")
     more, most = more_datasets(undecided, curve, asked["target"])
     budget = sum(c.n for c in everyone(rows)) + more
-    return f" {begin}: {'; '.join(words)}. About {more} more datasets would decide (datasets={budget}, most={most})."
+    return f" {begin}: {'; '.join(words)}.{_deciding(more, f'datasets={budget}, most={most}', asked)}"
+
+
+def _deciding(more: int, options: str, asked: Mapping[str, Any]) -> str:
+    """Say how many datasets would decide, if that is something one can do."""
+    if more > MOST_MORE:
+        return f" No reasonable number of datasets would decide: that power is too near to {asked['target']:.0%}."
+    return f" About {more} more datasets would decide ({options})."
 
 
 def _wanted(asked: Mapping[str, Any]) -> str:
