@@ -14,7 +14,7 @@ from ordbridge.planning.undecided import more_datasets, open_below
 
 __all__ = ["design_words", "notes_of", "over_pilots", "power_words", "sentence_of", "tested_words"]
 
-MOST_MORE = 3000  # datasets that somebody may want to add to a plan
+MOST_MORE = 4000  # datasets that somebody may want to add to a plan
 NAMED = 3  # undecided designs that are named; the table has the others
 
 
