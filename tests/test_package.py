@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -64,6 +65,14 @@ def test_the_wheel_fits_from_another_folder(tmp_path: Path) -> None:
     where, slope, cut = done.stdout.split()
     assert where.startswith(str(own)) and float(slope) == pytest.approx(1.5)
     assert float(cut) == pytest.approx(np.log(3.0))
+
+
+def test_no_test_asserts_one_thing_or_another() -> None:
+    """Such a test cannot say which of the two it means."""
+    for file in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assert) and isinstance(node.test, ast.BoolOp):
+                assert not isinstance(node.test.op, ast.Or), f"{file.relative_to(ROOT)}:{node.lineno}"
 
 
 def test_only_the_bridge_knows_rpy2_and_only_the_command_line_prints() -> None:

@@ -53,6 +53,17 @@ def test_level_is_only_a_level_of_measurement() -> None:
         assert "confidence" not in parameters, name
 
 
+def test_the_column_of_the_rater_is_participant_by_default() -> None:
+    found = 0
+    for name, function in public_functions():
+        for word in ("rater", "participant"):
+            parameter = inspect.signature(function).parameters.get(word)
+            if parameter is not None and parameter.default not in (None, inspect.Parameter.empty):
+                found += 1
+                assert parameter.default == "participant", f"{name}({word}=)"
+    assert found >= 20
+
+
 def test_dir_shows_what_all_says() -> None:
     assert set(dir(ob)) == {*ob.__all__, "__version__"}
 

@@ -27,4 +27,5 @@ def fuzzer() -> Iterator[Fuzzer]:
 def test_the_table_is_right_or_there_is_a_sentence(fuzzer: Fuzzer, number: int) -> None:
     fuzzer.check(number)
     precious = fuzzer.home / "precious"
-    assert not precious.exists() or precious.read_text() == "precious"
+    if precious.exists():  # where this case has put it
+        assert precious.read_text() == "precious"

@@ -190,7 +190,7 @@ def test_size_of_equivalence_at_the_margin() -> None:
 def test_refusals(four: pd.DataFrame) -> None:
     linear, ordinal = (ob.lm("score ~ system", four, engine="fast"), ob.clm("rating ~ system", four, engine="fast"))
     for call, sentence in (
-        (lambda: linear.means("system", on="probability"), "lm knows no categories"),
+        (lambda: linear.means("system", on="probability"), "lm has no categories"),
         (lambda: linear.means("length"), "'length' is not a factor of this model"),
         (lambda: linear.means("system", by="system"), "'system' is in by, too"),
         (lambda: linear.means("system", adjust="fisher"), "adjust='fisher'"),

@@ -123,9 +123,19 @@ def test_rows_without_a_weight_or_offset_are_dropped(ratings: pd.DataFrame) -> N
     assert fit.glance()["n_dropped"][0].as_py() == 8
 
 
+ALIASED = {"formula": "rating ~ system + length", "nominal": "~ system", "scale": "~ 0 + system"}
+
+
+@pytest.mark.needs_r
 @pytest.mark.filterwarnings("ignore::ordbridge.errors.ConvergenceWarning")  # it is hardly identified, for R, too
 def test_aliased_columns_are_named_as_in_r(ratings: pd.DataFrame) -> None:
-    fit = clm("rating ~ system + length", ratings, nominal="~ system", scale="~ 0 + system")
+    native, r = (ob.clm(data=ratings, engine=engine, **ALIASED).estimates for engine in ("fast", "r"))
+    assert (native.dropped, native.terms, native.effects) == (r.dropped, r.terms, r.effects)
+
+
+@pytest.mark.filterwarnings("ignore::ordbridge.errors.ConvergenceWarning")
+def test_aliased_columns_are_dropped_and_named(ratings: pd.DataFrame) -> None:
+    fit = clm(data=ratings, **ALIASED)
     assert fit.estimates.dropped == ("systemB", "systemB")  # of location, and of scale beside an intercept
     assert fit.estimates.terms[:2] == ("1|2.(Intercept)", "2|3.(Intercept)")
     assert [e for e in dict.fromkeys(fit.estimates.effects)] == ["threshold", "nominal", "fixed", "scale"]

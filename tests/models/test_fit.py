@@ -353,7 +353,7 @@ def test_a_fit_is_frozen(clmm: ob.Fit) -> None:
         clmm.engine = "fast"  # type: ignore[misc]
 
 
-def test_summary_is_like_rs(clmm: ob.Fit) -> None:
+def test_the_summary_has_all_of_its_parts(clmm: ob.Fit) -> None:
     text = clmm.summary()
     for part in ("Cumulative Link Mixed Model", "Random effects:", "Coefficients:", "Threshold coefficients:", "1|2"):
         assert part in text

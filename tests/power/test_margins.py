@@ -80,7 +80,7 @@ def test_the_margin_in_latent_units_is_the_effect_with_that_difference_of_mean_r
         ({"goal": "equivalence", "margin": -1}, "needs margin=, above 0"),
         ({"margin": 0.3}, "margin= belongs to"),
         ({"goal": "sameness", "margin": 0.3}, "goal='sameness'"),
-        ({"goal": "equivalence", "margin": 0.3, "on": "latent"}, "lm knows no latent scale"),
+        ({"goal": "equivalence", "margin": 0.3, "on": "latent"}, "lm has no latent scale"),
         ({"goal": "equivalence", "margin": 9.0, "calibrate": True}, "no effect makes mean ratings differ by margin=9"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ordbridge.cli import outputs, show
+from ordbridge.cli import outputs, reading, show
 from ordbridge.cli.defaults import defaults_of
 
 __all__ = ["add", "run"]
@@ -46,7 +46,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--kind", help="column that says human or judge (default: %(default)s)")
     parser.add_argument("--cluster", help="column of texts that belong together (default: the item)")
     parser.add_argument("--level", choices=["nominal", "ordinal", "interval", "ratio"], help="level of measurement")
-    parser.add_argument("--scale", nargs="+", metavar="POINT", type=_number_or_word, help="all categories in order")
+    parser.add_argument(
+        "--scale", nargs="+", metavar="POINT", type=reading.number_or_word, help="all categories in order"
+    )
     parser.add_argument("--covariates", nargs="+", metavar="COLUMN", help="columns with which bias may change")
     parser.add_argument("--raters", choices=["random", "fixed"], help="people are a sample, or all there are")
     parser.add_argument("--cost-human", type=float, metavar="PRICE", help="price of a rating by a person")
@@ -103,12 +105,3 @@ def _show(result: Any) -> None:
         show.line(sentence)
     for note in result.notes:
         show.line(f"Note: {note}.")
-
-
-def _number_or_word(text: str) -> float | int | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

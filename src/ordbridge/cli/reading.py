@@ -7,7 +7,7 @@ from typing import Any
 
 from ordbridge.cli import talk, wording
 
-__all__ = ["add_options", "options", "warn"]
+__all__ = ["add_options", "number_or_word", "options", "warn"]
 
 OPTIONS = ("participant", "item", "system", "rating", "criterion", "levels", "columns", "format", "sheet", "join")
 
@@ -35,6 +35,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="files with one row per participant or per item, whose columns are added",
     )
+
+
+def number_or_word(text: str) -> float | int | str:
+    """Return a point of a scale as it was typed: a number where it is one.
+
+    Examples
+    --------
+    >>> [number_or_word(text) for text in ("1", "2.5", "good")]
+    [1, 2.5, 'good']
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--scale",
         nargs="+",
-        type=_number_or_word,
+        type=reading.number_or_word,
         metavar="POINT",
         help="lowest and highest point of the scale, or all its categories from lowest to highest",
     )
@@ -214,12 +214,3 @@ def _show_raters(result: Any) -> None:
     else:
         low, high = (pc.min_max(table["consistency"])[end].as_py() for end in ("min", "max"))
         show.line(f"None of {table.num_rows} raters stands apart; consistency goes from {low:.2f} to {high:.2f}.")
-
-
-def _number_or_word(text: str) -> float | int | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

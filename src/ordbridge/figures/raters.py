@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.escaping import shortened
-from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, label_ends, plain, title
+from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, PALE, empty_figure, label_ends, plain, title
 from ordbridge.reliability.raters import use_of_categories
 from ordbridge.reliability.ratings import Ratings, prepare
 
@@ -264,7 +264,7 @@ def _heatmap(panel: Any, rows: list[dict[str, Any]], raters: list[str], measure:
     panel.set_xticks(range(len(raters)), names, rotation=90, fontsize=7.5)
     panel.set_yticks(range(len(raters)), names, fontsize=7.5)
     plain(panel)
-    panel.patch.set(facecolor="#dddddd", edgecolor="#aaaaaa", hatch="////", linewidth=0)  # unlike 0, which is white
+    panel.patch.set(facecolor=PALE, edgecolor=GREY, hatch="////", linewidth=0)  # unlike 0, which is white
     return image
 
 

@@ -70,7 +70,10 @@ def decide(ratings: pa.Table, protocol: Protocol, *, engine: str = "r") -> Decis
     Hall, chapter 2.
     """
     if not protocol.looks:
-        raise InputError("this plan has no looks, so the study goes on to its planned end; plan again with --looks 3")
+        raise InputError(
+            "this plan has no looks, so the study goes on to its planned end; plan it with looks "
+            "(ordbridge plan --looks 3, or planning.plan with looks=3)"
+        )
     ((low, high),) = protocol.pairs
     people = len(set(ratings["participant"].to_pylist()))
     reached = [row for row in protocol.looks if people >= (1 - NEAR) * row["participants"]]

@@ -234,7 +234,7 @@ def _few(study: RatedStudy) -> Iterator[Flaw]:
             f"few-{'raters' if role == 'participant' else 'items'}",
             f"{counted(n, role)}, and with fewer than {least} the usual tests reject too often",
             [],
-            "Use the bootstrap test (--test bootstrap), and do not speak of raters or items in general."
+            "Use a bootstrap test, and do not draw conclusions about raters or items in general."
             if n > 2
             else "A random effect cannot be estimated from so few.",
         )
