@@ -61,6 +61,8 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
             panel.plot(row["favours"], place, "o", color=BLUE if row["p_value"] >= 0.05 else ORANGE, zorder=2)
         panel.axvline(0, color=GREY, linewidth=0.8)
         panel.set_yticks(range(len(rows)), [shortened(row["system"], 30) for row in rows])
+        panel.set_ylim(len(rows) - 0.5, -0.5)
+        panel.tick_params(axis="y", length=0)
         panel.set_xlabel("judge above people, against the other systems")
         title(panel, "Whom it favours", "95 % intervals; orange: p < 0.05")
     return figure

@@ -152,7 +152,7 @@ def _power_caption(runs: list[Run], table: pa.Table) -> str:
 
     first = runs[0]
     line = (
-        f"{count} datasets a point, bands: 95 % intervals, dotted: {TARGET:.0%} and alpha ({first.alpha:g}), "
+        f"{count} datasets a point, bands: 95 % intervals, dotted: {100 * TARGET:.0f} % and alpha ({first.alpha:g}), "
         f"failed fits: {failed}, engine {first.engine}"
     )
     if share := first.manifest["audit"]:

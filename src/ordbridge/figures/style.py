@@ -72,9 +72,13 @@ def empty_figure(width: float, height: float) -> Figure:
 
 def title(panel: Axes, title: str, subtitle: str) -> None:
     """Say above a panel what it shows, and how."""
-    panel.set_title(f"{title}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
+    _headed(panel, f"{title}\n")
     panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color=SOFT, va="bottom", label=SUBTITLE)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _headed(panel: Axes, text: str) -> None:
+    panel.set_title(text, loc="left", fontsize=11, fontweight="bold", color=INK)
 
 
 def footnote(figure: Figure, text: str) -> None:
@@ -220,6 +224,9 @@ def _stack(figure: Figure, panels: Sequence[Axes]) -> Callable[[], None]:
     ratios = grid.get_height_ratios()
     own = [ratios[spec.rowspan.start] for spec in specs]
     figure.set_figheight(height * sum(own) / sum(ratios))
+    layout: Any = figure.get_layout_engine()
+    between = layout.get()["h_pad"]
+    layout.set(h_pad=0.12)
     column = figure.add_gridspec(len(panels), 1, height_ratios=own)
     for place, panel in enumerate(panels):
         panel.set_subplotspec(column[place])
@@ -227,6 +234,7 @@ def _stack(figure: Figure, panels: Sequence[Axes]) -> Callable[[], None]:
 
     def undo() -> None:
         figure.set_figheight(height)
+        layout.set(h_pad=between)
         for panel, spec, shown in zip(panels, specs, ticks, strict=True):
             panel.set_subplotspec(spec)
             panel.tick_params(labelleft=shown)
@@ -243,7 +251,7 @@ def _break_lines(panel: Axes) -> Callable[[], None]:
         lines = textwrap.wrap(text.get_text(), 2 * LETTERS)
         text.set_text("\n".join(lines))
         text.set_in_layout(False)
-        panel.set_title(heading.rstrip("\n") + "\n" * len(lines), loc="left")
+        _headed(panel, heading.rstrip("\n") + "\n" * len(lines))
     fixed = type(panel.yaxis.get_major_formatter()).__name__ == "FixedFormatter"
     if fixed:
         panel.set_yticks(panel.get_yticks(), [textwrap.fill(name, LETTERS) for name in names])
@@ -252,7 +260,7 @@ def _break_lines(panel: Axes) -> Callable[[], None]:
         for text, said in zip(subtitles, before, strict=True):
             text.set_text(said)
             text.set_in_layout(True)
-            panel.set_title(heading, loc="left")
+            _headed(panel, heading)
         if fixed:
             panel.set_yticks(panel.get_yticks(), names)
 

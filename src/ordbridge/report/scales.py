@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from ordbridge import figures
 from ordbridge.formats import listed
 from ordbridge.report.html import Page
@@ -21,7 +23,11 @@ def build(found: ScaleComparison) -> Page:
     made = Page(f"Which rating scale: {listed(found.scales)}?")
     made.answer(found.answer, found.sentences)
     made.picture(figures.scales(found), "How far raters agree on each scale, and where the systems stand on it")
-    made.heading("The scales side by side").table(found.side_by_side(), names=NAMES)
+    table = found.side_by_side()
+    for place, name in enumerate(table.column_names):
+        if name.startswith("F_"):
+            table = table.set_column(place, name, pc.round(table[name], 1))
+    made.heading("The scales side by side").table(table, names=NAMES)
     made.sentence(
         "Agreement: 1 if all raters put everything in the same order, near 0 if each has an own order (Kendall's W). "
         "F: how much more the ratings differ between systems, or raters, than within; high is wanted for systems "
