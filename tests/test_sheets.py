@@ -6,9 +6,10 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
-from ordbridge import design
+from ordbridge import design, tables
 from ordbridge.cli import main
 from ordbridge.errors import InputError
 
@@ -44,6 +45,19 @@ def test_every_participant_has_a_sheet_without_systems_and_the_key_has_them(tmp_
         assert all(f"— {key[row['task']]['system']}," in row["text"] for row in rows)
     rows = zip(*(map(str, TABLE[name].to_pylist()) for name in ("participant", "item", "system")), strict=True)
     assert seen == set(rows)
+
+
+def test_a_text_that_looks_like_a_formula_is_text_in_the_annotators_spreadsheet(tmp_path):
+    hostile = {"item": TEXTS["item"], "system": TEXTS["system"], "text": ["=HYPERLINK(1)"] * len(TEXTS["text"])}
+    *sheets, key = design.sheets(TABLE, tmp_path / "sheets", texts=hostile)
+    for sheet in sheets:
+        assert {row["text"] for row in csv.DictReader(sheet.read_text().splitlines())} == {"'=HYPERLINK(1)"}
+        assert set(tables.read(sheet)["text"].to_pylist()) == {"=HYPERLINK(1)"}
+    renamed = TABLE.set_column(
+        TABLE.column_names.index("system"), "system", pa.array([f"@{s}" for s in TABLE["system"].to_pylist()])
+    )
+    *_, key = design.sheets(renamed, tmp_path / "others")
+    assert {row["system"] for row in csv.DictReader(key.read_text().splitlines())} == {"'@A", "'@B"}
 
 
 def test_potato_reads_the_lines(tmp_path):

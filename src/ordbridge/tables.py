@@ -87,7 +87,15 @@ def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
             "or the path of a file"
         )
     _refuse_duplicates([*table.column_names, *unusable])
-    return table, unusable
+    return _without_views(table), unusable
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Return text that is held as views, as polars holds it, as plain text: Arrow cannot take rows of views yet."""
+    for position, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            table = table.set_column(position, field.name, table.column(position).cast(pa.large_string()))
+    return table
 
 
 def _by_columns(data: Any, whole: Callable[[], pa.Table]) -> tuple[pa.Table, dict[str, str]]:

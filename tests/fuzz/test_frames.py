@@ -59,6 +59,30 @@ class TestFailedOnce:
         made = made.with_columns(polars.col("rating").cast(polars.Categorical))
         assert reliability.prepare(made).categories == ("x", "y")
 
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore::ordbridge.StatisticalWarning")
+    def test_criteria_and_groups_of_a_frame_of_polars(self) -> None:
+        polars = pytest.importorskip("polars")
+        rows = [
+            (i, p, c, 1 + (i + len(c) + (p > "b")) % 4) for i in range(6) for p in "abcd" for c in ("style", "sense")
+        ]
+        names = ["item", "participant", "criterion", "rating"]
+        data = pd.DataFrame(rows, columns=names).assign(group=lambda d: d.participant.replace({"b": "a", "d": "c"}))
+        expected, found = (
+            reliability.analyse(frame, criterion="criterion", group="group").coefficients
+            for frame in (data, polars.from_pandas(data))
+        )
+        assert found.num_rows and found.to_pylist() == expected.to_pylist()
+
+    def test_names_in_a_damaged_file_need_not_be_unicode(self, tmp_path: Path) -> None:
+        data = pd.DataFrame({"item": [1, 2], "ratingratingrating": [3, 4]})
+        data.to_feather(tmp_path / "good.feather")
+        broken = (tmp_path / "good.feather").read_bytes().replace(b"ratingratingrating", b"rat\xf1ngratingrating")
+        (tmp_path / "bad.feather").write_bytes(broken)
+        for reader in (tables.read, ob.read):
+            with pytest.raises(ob.InputError, match=r"bad\.feather: it is damaged"):
+                reader(tmp_path / "bad.feather")
+
     def test_numbers_of_every_length(self) -> None:
         data = {"y": np.arange(5, dtype=np.longdouble), "whole": [10**30, np.int64(3), None, 5, 6]}
         table = tables.to_arrow(pd.DataFrame(data))

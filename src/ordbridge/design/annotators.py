@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.escaping import for_spreadsheet
 from ordbridge.tables import column, to_arrow
 from ordbridge.writing import write_text
 
@@ -115,7 +116,9 @@ def _folder(tasks: list[dict[str, Any]], folder: Path) -> list[Path]:
 
 def _csv(rows: list[dict[str, Any]], names: list[str], empty: tuple[str, ...] = ()) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer, empty_cells = csv.writer(text, lineterminator="\n"), [""] * len(empty)
     writer.writerow([*names, *empty])
-    writer.writerows([[*(row[name] for name in names), *("" for _ in empty)] for row in rows])
+    for row in rows:
+        cells = (row[name] for name in names)
+        writer.writerow([*(for_spreadsheet(cell) if isinstance(cell, str) else cell for cell in cells), *empty_cells])
     return text.getvalue()

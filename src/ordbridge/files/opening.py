@@ -135,7 +135,7 @@ def arrow_file(path: str | os.PathLike[str], kind: str) -> pa.Table:
     try:
         table = parquet.read_table(path) if kind == "parquet" else feather.read_table(path)
         table.validate(full=True)
-    except (pa.ArrowException, OSError, MemoryError) as error:
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: it is damaged ({' '.join(str(error).split())})") from None
     return table.replace_schema_metadata(None)
 

@@ -71,7 +71,8 @@ class Store:
                     leftover.unlink()
             self._small = [
                 part
-                for part, _ in sound_parts(self.path, self.manifest, distrust=set_aside)
+                # all columns: a fit counts as done only if its whole row can be read
+                for part, _ in sound_parts(self.path, self.manifest, columns=FITS.names, distrust=set_aside)
                 if pq.read_metadata(part).num_rows < SMALL_ROWS
             ]
             if self.manifest != there:
