@@ -185,7 +185,7 @@ function showRecognised(found) {
   $("anyway-label").hidden = !found.checks.some(row => row.severity === "error");
   offerPilot(found);
   const next = make("a", "Compare the systems", {href: "#compare"});
-  const said = make("p", `${fileName} was read. Look at 2 and 3, then: `, {class: "good"});
+  const said = make("p", `Read ${fileName}. Look at 2 and 3, then: `, {class: "good"});
   said.append(next);
   $("file-status").replaceChildren(said);
 }
@@ -193,6 +193,7 @@ function showRecognised(found) {
 let turn = 0;
 async function recognise() {
   const mine = ++turn, place = $("file-status");
+  place.replaceChildren(make("p", `reading ${fileName}`));
   for (const one of document.querySelectorAll("[data-of=compare], [data-of=raters]")) one.replaceChildren();
   try {
     const found = await work("recognise", chosen(), place);
@@ -203,7 +204,7 @@ async function recognise() {
 async function open(name, content) {
   const place = $("file-status");
   turn += 1;
-  fileName = content ? name : "The demo";
+  fileName = content ? name : "the demo";
   for (const id of ["coming", ...STEPS]) $(id).hidden = true;
   for (const one of document.querySelectorAll("[data-of=compare], [data-of=raters]")) one.replaceChildren();
   for (const id of ["roles", "several", "sheet"]) $(id).replaceChildren();
