@@ -85,7 +85,7 @@ def main() -> None:
         counted(wanted.one, wanted.fits, wanted.cells)
         return
     shown = list(dict.fromkeys([*PARTS.values(), "other"]))
-    print("| millions of instructions a fit | all | " + " | ".join(shown) + " |\n|---|---|" + "---|" * len(shown))
+    print("| millions of instructions per fit | all | " + " | ".join(shown) + " |\n|---|---|" + "---|" * len(shown))
     for name in wanted.only or CASES:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "counts"
