@@ -107,7 +107,7 @@ STAGES = (
     Stage(BOOTSTRAP, 500, bootstrap=True),
     Stage(cells(effect=0.31), 1000),
     Stage(cells((3, 5), systems=4), 1000),
-    Stage(tuple(cell._replace(effect=0.31) for cell in BOOTSTRAP), 200, bootstrap=True),
+    Stage(tuple(cell._replace(effect=0.31) for cell in BOOTSTRAP), 500, bootstrap=True),
     Stage(cells((10, 20), systems=4), 1000),
     Stage(cells(systems=4, effect=0.31), 1000),
     Stage(cells((3, 5), ("uncorrelated",)), 1000),

@@ -9,7 +9,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge import report
-from ordbridge.models.few_levels import SIZES
+from ordbridge.models.few_levels import SIZES, SIZES_AT_ONCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 
@@ -28,6 +28,15 @@ def test_random_slopes_over_few_levels(engine: str, four: pd.DataFrame) -> None:
     assert text == (
         f"6 participants: the Wald test rejects a true null in about {size} % of such studies; use method='bootstrap'"
     )
+
+
+def test_several_coefficients_at_once_are_worse(four: pd.DataFrame) -> None:
+    [text] = said("rating ~ system + (system | participant)", four)
+    assert text.endswith(
+        f"in about {100 * dict(SIZES)[10]:.0f} % of such studies, and that of several coefficients at once in about "
+        f"{100 * SIZES_AT_ONCE[10]:.0f} %; use method='bootstrap'"
+    )
+    assert all(SIZES_AT_ONCE[limit] > share for limit, share in SIZES)
 
 
 def test_a_predictor_between_few_levels(four: pd.DataFrame) -> None:

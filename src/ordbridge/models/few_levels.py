@@ -11,11 +11,13 @@ import numpy as np
 
 from ordbridge.models.problem import Condition, Estimates, Matrices
 
-__all__ = ["SIZES", "few_levels"]
+__all__ = ["SIZES", "SIZES_AT_ONCE", "few_levels"]
 
 SIZES = ((5, 0.13), (10, 0.10))
 """With fewer levels than the first number, how often Wald's test at the 5 % level rejects a true null hypothesis: the
 means over all cells of the grid with 3 and with 5 raters and two systems."""
+SIZES_AT_ONCE = {5: 0.29, 10: 0.21}
+"""The same for the test of several coefficients at once: the cells with four systems."""
 PEOPLE_AND_TEXTS = ("annotator", "evaluator", "item", "judge", "participant", "rater", "subject", "worker")
 
 
@@ -33,11 +35,14 @@ def few_levels(found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
     for group in dict.fromkeys(term.group for term in found.random):
         mine = [k for k, term in enumerate(found.random) if term.group == group]
         levels = len(found.random[mine[0]].levels)
-        size = next((share for limit, share in SIZES if levels < limit), None)
-        if size is None or not rows.X.shape[1]:
+        limit, size = next(((limit, share) for limit, share in SIZES if levels < limit), (0, 0.0))
+        if not limit or not rows.X.shape[1]:
             continue
-        if any(name != "(Intercept)" for k in mine for name in found.random[k].terms):
+        slopes = {name for k in mine for name in found.random[k].terms} - {"(Intercept)"}
+        if slopes:
             how = f"in about {100 * size:.0f} % of such studies"
+            if len(slopes) > 1:
+                how += f", and that of several coefficients at once in about {100 * SIZES_AT_ONCE[limit]:.0f} %"
         elif _between(rows.X, rows.level[mine[0]], levels):
             how = "too often, because a predictor varies only between them"
         else:
