@@ -280,20 +280,36 @@ def report(path: Path) -> str:
 
 
 def summary(path: Path) -> str:
-    """Return, for every number of raters, the mean share over the other cells and its range, as Markdown."""
+    """Return mean shares for every number of raters, with the range of its cells, as Markdown.
+
+    At an effect the mean share at critical values that give every test its size stands after a slash.
+    """
     known = stored(path)
     known = known[known["slopes"] != "uncorrelated"].dropna(subset="p_value").copy()
-    keys = ["systems", "effect", "raters", "items", "variance", "slopes", "method"]
+    kinds = ["systems", "raters", "items", "variance", "slopes", "method"]
+    null = known[known["effect"] == 0].groupby(kinds)["p_value"]
+    critical = null.quantile(LEVEL).where(null.size() >= 500).rename("critical")
+    known = known.join(critical, on=kinds)
     known["rejects"] = known["p_value"] <= LEVEL + ROUNDING
-    cells = known.groupby(keys)["rejects"].agg(["mean", "size"]).reset_index()
+    known["adjusted"] = (known["p_value"] < known["critical"]).where(known["critical"].notna())
+    cells = known.groupby([*kinds, "effect"]).agg(
+        n=("rejects", "size"), rejects=("rejects", "mean"), adjusted=("adjusted", "mean")
+    )
+    cells = cells[cells["n"] >= 100].reset_index()
     lines = [f"| systems | effect | raters | {' | '.join(METHODS)} |", "|---" * (3 + len(METHODS)) + "|"]
-    for key, own in cells.groupby(keys[:3]):
+    for (systems, effect, raters), own in cells.groupby(["systems", "effect", "raters"]):
         found = []
         for method in METHODS:
-            shares = own.loc[(own["method"] == method) & (own["size"] >= 100), "mean"]
-            low, mean, high = (f"{value:.3f}".lstrip("0") for value in (shares.min(), shares.mean(), shares.max()))
-            found.append(f"{mean} ({low} to {high})" if len(shares) else "")
-        lines.append(f"| {key[0]} | {key[1]:g} | {key[2]} | {' | '.join(found)} |")
+            shares = own[own["method"] == method]
+            text = ""
+            if len(shares):
+                mean, low, high = (decimal(getattr(shares["rejects"], name)()) for name in ("mean", "min", "max"))
+                after = (
+                    "" if not effect or shares["adjusted"].isna().all() else f" / {decimal(shares['adjusted'].mean())}"
+                )
+                text = f"{mean}{'' if method == 'clmm bootstrap' else after} ({low} to {high})"
+            found.append(text)
+        lines.append(f"| {systems} | {effect:g} | {raters} | {' | '.join(found)} |")
     return "\n".join(lines)
 
 
@@ -319,8 +335,13 @@ def table(here: pd.DataFrame, null: pd.DataFrame | None) -> list[str]:
 
 
 def share(which: pd.Series, n: int) -> str:
+    """Return the share of the n that are so."""
+    return decimal(which.sum() / n) if n else ""
+
+
+def decimal(value: float) -> str:
     """Write a share as .123."""
-    return f"{which.sum() / n:.3f}".lstrip("0") if n else ""
+    return f"{value:.3f}".lstrip("0")
 
 
 def main() -> None:
