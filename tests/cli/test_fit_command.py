@@ -239,3 +239,15 @@ def test_fit_says_what_concerns_its_model(
     note = "different values, as from a slider. Fit a linear model (lmer), not an ordinal one."
     assert note in said(slider, "clm", "rating ~ system")
     assert note not in said(slider, "lmer", FORMULA)
+
+
+@pytest.mark.needs_r
+def test_contrasts_of_a_system_that_the_formula_makes_a_factor(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``factor(system)`` is the system, so that ``--contrasts system`` compares its levels."""
+    tables = []
+    for formula in (FORMULA, FORMULA.replace("system", "factor(system)")):
+        words = ["fit", file, "--model", "clmm", "--formula", formula, "--engine", "fast", "--contrasts", "system"]
+        assert main([*words, "--json"]) == 0
+        tables.append(json.loads(capsys.readouterr().out)["contrasts"])
+    assert [row["contrast"] for row in tables[1]] == [row["contrast"] for row in tables[0]]
+    assert tables[1][0]["p_value"] == pytest.approx(tables[0][0]["p_value"], rel=1e-8)
