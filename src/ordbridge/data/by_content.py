@@ -94,7 +94,8 @@ def refuse_two_scales(sheet: Sheet, ratings: Sequence[RatingColumn]) -> None:
         few = {name: highest for name, (_, highest) in tops.items() if highest <= MOST_LABELS}
         many = {name: highest for name, (usual, highest) in tops.items() if usual > BEYOND}
         if few and many:
+            likely = list(few if len(few) >= len(many) else many)
             raise InputError(
                 f"{listed(list(few))} of {sheet.name} go up to {max(few.values()):g}, but {listed(list(many))} up to "
-                f"{max(many.values()):g}; say which are ratings, such as rating={list(max(few, many, key=len))!r}"
+                f"{max(many.values()):g}; say which are ratings, such as rating={likely!r}"
             )
