@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-__all__ = ["Progress", "duration"]
+__all__ = ["Progress", "duration", "part_of"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,24 @@ class Progress:
         if self.seconds_left is not None and self.done < self.total:
             parts.append(f"{duration(self.seconds_left)} left")
         return ", ".join([*parts, f"{self.failures} failed"])
+
+
+def part_of(progress: Callable[[Progress], None] | None, part: int, parts: int) -> Callable[[Progress], None] | None:
+    """Return what is told the progress of one of several equal parts and tells that of all.
+
+    Examples
+    --------
+    >>> part_of(print, 1, 3)(Progress(done=5, total=10, rate=1.0, seconds_left=5.0, failures=0))
+    15 of 30 fits, 1 per second, 15 s left, 0 failed
+    """
+    if progress is None or parts == 1:
+        return progress
+
+    def told(one: Progress) -> None:
+        done, total = one.done + part * one.total, parts * one.total
+        progress(replace(one, done=done, total=total, seconds_left=(total - done) / one.rate if one.rate else None))
+
+    return told
 
 
 def duration(seconds: float) -> str:

@@ -220,3 +220,34 @@ def test_words_of_a_known_scale_have_their_order_and_others_are_asked_about(
     (tmp_path / "x.csv").write_text(other, encoding="utf-8")
     assert main(command) == 2
     assert "put them in order from low to high: --levels" in capsys.readouterr().err
+
+
+def test_fit_says_what_concerns_its_model(
+    ratings: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few raters matter where they are a random effect, and a slider where it is taken for categories."""
+    few, slider = tmp_path / "few.csv", tmp_path / "slider.csv"
+    ratings[ratings.participant < sorted(ratings.participant.unique())[5]].to_csv(few, index=False)
+    ratings.assign(rating=[18 * r + k % 9 for k, r in enumerate(ratings.rating)]).to_csv(slider, index=False)
+
+    def said(file: Path, model: str, formula: str) -> str:
+        assert main(["fit", str(file), "--model", model, "--formula", formula, "--engine", "fast"]) == 0
+        return capsys.readouterr().err
+
+    assert "5 participants, and with fewer than 10 the usual tests" in said(few, "clmm", FORMULA)
+    assert said(few, "clm", "rating ~ system") == ""
+    note = "different values, as from a slider. Fit a linear model (lmer), not an ordinal one."
+    assert note in said(slider, "clm", "rating ~ system")
+    assert note not in said(slider, "lmer", FORMULA)
+
+
+@pytest.mark.needs_r
+def test_contrasts_of_a_system_that_the_formula_makes_a_factor(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``factor(system)`` is the system, so that ``--contrasts system`` compares its levels."""
+    tables = []
+    for formula in (FORMULA, FORMULA.replace("system", "factor(system)")):
+        words = ["fit", file, "--model", "clmm", "--formula", formula, "--engine", "fast", "--contrasts", "system"]
+        assert main([*words, "--json"]) == 0
+        tables.append(json.loads(capsys.readouterr().out)["contrasts"])
+    assert [row["contrast"] for row in tables[1]] == [row["contrast"] for row in tables[0]]
+    assert tables[1][0]["p_value"] == pytest.approx(tables[0][0]["p_value"], rel=1e-8)

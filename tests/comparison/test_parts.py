@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from ordbridge.comparison.differences import _over_all
 from ordbridge.comparison.family import ADJUSTMENTS, correct, largest_of
 from ordbridge.comparison.letters import letters
 from ordbridge.comparison.scale import read_scale
 from ordbridge.comparison.tables import _superiority_limits
 from ordbridge.errors import InputError
+from ordbridge.models.inference import resampling
+from ordbridge.progress import Progress
 
 
 def scale_of(values, levels=()):
@@ -132,3 +136,27 @@ def test_a_probability_never_contradicts_its_difference():
     low, high = _superiority_limits(answer, half=np.array([0.4, 0.4, 0.4]))
     assert low == pytest.approx([0.6 - 2 * 0.02, 0.6 - 0.1 * 0.4 / 0.5, 0.6 - 0.1 * 0.4 / 0.5])
     assert (low > 0.5).all() and (high < 0.7).all()
+
+
+def test_the_time_left_is_that_of_all_pairs_and_of_new_draws_only(tmp_path):
+    """Pairs take turns, and draws that are stored say nothing about how long new ones take."""
+    told: list[Progress] = []
+    tells = _over_all(told.append, 3)
+    tells[0](Progress(done=49, total=199, rate=1.0, seconds_left=150.0, failures=1))
+    tells[1](Progress(done=49, total=199, rate=1.0, seconds_left=150.0, failures=0))
+    assert (told[-1].done, told[-1].total, told[-1].failures) == (98, 597, 1)
+    assert told[-1].seconds_left == 597 - 98
+
+    class Slow:
+        fingerprint = "x"
+
+        def one(self, draw: int) -> list[float]:
+            time.sleep(0.01)
+            return [float(draw)]
+
+    list(resampling.results(Slow(), 20, store=tmp_path / "draws"))
+    told.clear()
+    list(resampling.results(Slow(), 60, store=tmp_path / "draws", progress=told.append))
+    assert told[19].seconds_left is None  # all that is known was stored
+    assert told[20].seconds_left >= 39 * 0.01
+    assert told[-1].done == 60

@@ -248,7 +248,7 @@ ASKED = {
             ["b", "x", 3, 4, 55],
             ["b", "y", 3, 4, 80],
         ],
-        r"Falke, Adler of x.csv go up to about 4, but Gewicht up to .*; say which are ratings, such as rating=\['Falke",
+        r"Falke, Adler of x.csv go up to 4, but Gewicht up to 80; say which are ratings, such as rating=\['Falke",
     ),
     "two factors of which none is known": (
         [
@@ -257,6 +257,10 @@ ASKED = {
             ["b", 1, 2, 3, 4, 5, 1],
         ],
         r"differ in 1, 2, 3 and in 1, 2, but .* give a pattern of their names such as columns='\{item\}_Q5_\{system\}'",
+    ),
+    "a form that asks the same of every text": (
+        [["Timestamp", *["How fluent is it?"] * 4], ["2026/05/04", 1, 2, 3, 4]],
+        r"named 'How fluent is it\?'; give each a name that says what was rated, such as Text 1 \[System A\]",
     ),
     "two columns of one name": (
         [["rater", "item", "rating", "rating"], ["a", "x", 1, 2]],

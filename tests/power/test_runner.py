@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import stub
@@ -216,3 +217,29 @@ def test_a_run_leaves_joblib_usable(grid, run_stub):
     run_stub(grid, jobs=2)
     assert Parallel(2)(delayed(sqrt)(i) for i in (9, 16)) == [3, 4]
     run_stub(grid, jobs=2)
+
+
+def test_the_time_left_grows_with_the_size_of_cells_as_measured(grid):
+    """Small cells come first, and fits of large ones take more than in proportion: here by the square of their size."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Sized:
+        design: SimpleNamespace
+
+        def __hash__(self) -> int:
+            return self.design.num_rows
+
+    cells = [Sized(SimpleNamespace(num_rows=rows)) for rows in (100, 400, 4000)]
+    (model,) = resolve(["lm"], grid.cells)
+    todo = {cell: (10, iter([(FitTask(i, model, "r"),) for i in range(10)])) for cell in cells}
+    queue = Queue(todo, [model], seed=1, timeout=None, jobs=1)
+    seconds = {cell: (cell.design.num_rows / 100) ** 2 for cell in cells}
+    first = queue.next()
+    queue.learn(first, seconds[cells[0]])
+    linear = 9 * 1 + 10 * 4 + 10 * 40
+    assert queue.seconds_left() > 3 * linear
+    while (batch := queue.next()).cell == cells[0]:
+        queue.learn(batch, len(batch.fits) * seconds[cells[0]])
+    queue.learn(batch, len(batch.fits) * seconds[cells[1]])
+    left = 10 - len(batch.fits)
+    assert queue.seconds_left() == pytest.approx(left * seconds[cells[1]] + 10 * seconds[cells[2]])

@@ -241,3 +241,39 @@ def test_a_report_on_unequal_spread_and_moving_thresholds() -> None:
         assert words in html
     html = page(ob.clm("rating ~ 1", data, nominal="~ system", engine="fast")).html()
     assert "system moves every threshold on its own: χ²(3) = " in html
+
+
+def test_headline_and_table_of_a_fit_decide_by_the_same_test() -> None:
+    """Here the interval in points excludes 0, but Wald's test of the coefficient, which R prints, has p = .067."""
+    random = np.random.default_rng(7)
+    latent = np.concatenate([random.logistic(0.0, 1.0, 12), random.logistic(1.6, 1.0, 12)])
+    data = {"rating": 1 + np.searchsorted([-1, 0, 1, 2], latent), "system": ["A"] * 12 + ["B"] * 12}
+    fit = ob.clm("rating ~ system", data, engine="fast")
+    (difference,) = [row for row in fit.means("system").to_pylist() if row["what"] == "difference"]
+    assert difference["conf_high"] < 0 and difference["p_value"] < 0.05
+    html = re.sub(r"[\u00a0\u202f]", " ", page(fit).html())
+    assert "B and A cannot be told apart: B is rated 1.03 points higher (95 % interval 0.01 to 2.04; p = .067)." in html
+    assert "What differs is decided by Wald&#x27;s tests of the coefficients, as R prints them" in html
+    assert f"{difference['p_value']!r}" not in html
+
+
+def test_pairs_of_a_fit_are_called_different_after_the_correction() -> None:
+    """The p-values in points are those of the coefficients, corrected over the pairs."""
+    from ordbridge.models.inference.adjust import holm
+    from ordbridge.report.fitted import _tested
+
+    random = np.random.default_rng(1)
+    system = np.arange(90) % 3
+    rated = {"rating": 1 + np.searchsorted([-1, 0, 1], 0.5 * system + random.logistic(size=90)), "system": system}
+    rated["system"] = np.array(["A", "B", "C"])[system]
+    levels = [["A", "B", "C"], ["B", "A", "C"]]
+    alone = []
+    for order in levels:
+        table = pa.table({**rated, "system": pa.array(rated["system"])})
+        first = order[0]
+        renamed = [f"0{name}" if name == first else name for name in table["system"].to_pylist()]
+        rows = ob.clm("rating ~ system", table.set_column(1, "system", pa.array(renamed)), engine="fast").tidy()
+        alone.append({row["term"]: row["p_value"] for row in rows.to_pylist() if row["effect"] == "fixed"})
+    pairs = [alone[0]["systemB"], alone[0]["systemC"], alone[1]["systemC"]]
+    fit = ob.clm("rating ~ system", rated, engine="fast")
+    assert _tested(fit, "system") == pytest.approx(holm(np.array(pairs)), rel=1e-6)

@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.report import FitWithContrasts
 
     data = _data(args)
-    reading.warn(args, args.file, rating=args.formula.partition("~")[0].strip(" `") or None)
+    told = {"slider"} if args.model in ("clm", "clmm") else set()
+    hushed = {"few-raters", "few-items"} if args.model in ("clm", "lm") else set()  # they have no random effects
+    response = args.formula.partition("~")[0].strip(" `") or None
+    reading.warn(args, args.file, told=told, hushed=hushed, rating=response)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the summary shows them all
         fit = getattr(api, args.model)(

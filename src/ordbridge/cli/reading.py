@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Set
 from typing import Any
 
 from ordbridge.cli import talk, wording
@@ -58,10 +59,17 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
 
 
-def warn(args: argparse.Namespace, file: Any, **roles: str | None) -> None:
+def warn(
+    args: argparse.Namespace,
+    file: Any,
+    told: Set[str] = frozenset(),
+    hushed: Set[str] = frozenset(),
+    **roles: str | None,
+) -> None:
     """Say on stderr what is wrong with a file that a command analyses by itself; the analysis is not changed.
 
-    A file whose columns are not recognised is left to the command.
+    Notes are not said, except those on ``told`` problems; nor is what does not concern the analysis (``hushed``). A
+    file whose columns are not recognised is left to the command.
     """
     from ordbridge.data import check, read
     from ordbridge.errors import InputError
@@ -71,5 +79,5 @@ def warn(args: argparse.Namespace, file: Any, **roles: str | None) -> None:
     except InputError:
         return
     for row, sentence in zip(found.table.to_pylist(), found.sentences, strict=True):
-        if row["severity"] != "note":
+        if (row["severity"] != "note" or row["problem"] in told) and row["problem"] not in hushed:
             talk.tell(wording.as_typed(sentence, args))

@@ -32,7 +32,7 @@ from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
-from ordbridge.progress import Progress
+from ordbridge.progress import Progress, part_of
 
 __all__ = ["compare"]
 
@@ -217,10 +217,11 @@ def _analyses(ratings: RatingTable, asked: Request, copied: bool) -> tuple[list[
     asked = replace(asked, criteria=len(criteria))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
-    for name in criteria:
+    for place, name in enumerate(criteria):
         part = table if name is None else table.filter(pc.equal(table["criterion"], name))
         try:
-            answers.append(analyse(part, name, _levels(ratings, part), asked))
+            its = replace(asked, progress=part_of(asked.progress, place, len(criteria)))
+            answers.append(analyse(part, name, _levels(ratings, part), its))
         except FitTimeout:
             raise
         except (FitError, InputError) as failure:
@@ -357,7 +358,7 @@ def _why(answer: Analysis, asked: Request) -> list[str]:
         )
     if answer.test == "t" and fit.problem.model == "clmm":
         df = answer.differences.df
-        least = f"{df.min():.0f}" if df.min() == df.max() else f"{df.min():.0f} to {df.max():.0f}"
+        least = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (df.min(), df.max())))
         said.append(
             f"p-values and intervals have Student's t with {least} degrees of freedom, those of the linear mixed model "
             "with the same terms, because Wald's z, which R prints, rejects true null hypotheses too often with so few "

@@ -133,8 +133,8 @@ def _bootstrap(
     progress, pairs = options.pop("progress"), len(tested)
     first, every = ((-(-n // pairs) if pooled else n) for n in (min(FIRST, draws), draws))
     begun = [
-        bootstrap.ratios_of(fit, one, every, **options, progress=_over_all(progress, k, pairs))
-        for k, one in enumerate(tested)
+        bootstrap.ratios_of(fit, one, every, **options, progress=tell)
+        for one, tell in zip(tested, _over_all(progress, pairs), strict=True)
     ]
     ratios = [list(islice(drawn, first if levels else every)) for _, drawn, _ in begun]
 
@@ -164,16 +164,22 @@ def _is_clear(answer: dict[str, Any], levels: tuple[float, float]) -> bool:
     return high < levels[0] or low > levels[1]
 
 
-def _over_all(progress: Callable[[Progress], None] | None, pair: int, pairs: int) -> Callable[[Progress], None] | None:
-    """Return what is called with the progress of one pair and tells that of all."""
+def _over_all(progress: Callable[[Progress], None] | None, pairs: int) -> list[Callable[[Progress], None] | None]:
+    """Return for each pair what is told its progress and tells that of all; pairs take turns."""
     if progress is None:
-        return None
+        return [None] * pairs
+    done, failed = [0] * pairs, [0] * pairs
 
-    def told(one: Progress) -> None:
-        done, total = one.done + pair * one.total, pairs * one.total
-        progress(replace(one, done=done, total=total, seconds_left=(total - done) / one.rate))
+    def of(pair: int) -> Callable[[Progress], None]:
+        def told(one: Progress) -> None:
+            done[pair], failed[pair] = one.done, one.failures
+            left = pairs * one.total - sum(done)
+            seconds = left / one.rate if one.rate else None
+            progress(replace(one, done=sum(done), total=pairs * one.total, seconds_left=seconds, failures=sum(failed)))
 
-    return told
+        return told
+
+    return [of(pair) for pair in range(pairs)]
 
 
 def _belonging(estimate: np.ndarray, ratio: np.ndarray, error: np.ndarray) -> np.ndarray:

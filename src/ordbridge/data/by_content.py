@@ -84,18 +84,18 @@ def _is_crossed(cells: Cells, groups: Cells, labels: int) -> bool:
 
 def refuse_two_scales(sheet: Sheet, ratings: Sequence[RatingColumn]) -> None:
     """Refuse columns of one criterion of which some have few categories and others go far beyond them."""
-    usual: dict[str | None, dict[str, float]] = {}
+    found: dict[str | None, dict[str, tuple[float, float]]] = {}
     for one in ratings:
         numbers = as_numbers(without_missing(sheet.columns[one.column])[0])[0]
         if np.isfinite(numbers).any():
-            top = float(np.nanquantile(numbers, 0.8))  # so that a code such as 99 does not count
-            usual.setdefault(one.labels.get("criterion"), {})[one.column] = top
-    for tops in usual.values():
-        few = [name for name, top in tops.items() if top <= MOST_LABELS]
-        many = [name for name, top in tops.items() if top > BEYOND]
+            usual = float(np.nanquantile(numbers, 0.8))  # so that a code such as 99 does not count
+            found.setdefault(one.labels.get("criterion"), {})[one.column] = (usual, float(np.nanmax(numbers)))
+    for tops in found.values():
+        few = {name: highest for name, (_, highest) in tops.items() if highest <= MOST_LABELS}
+        many = {name: highest for name, (usual, highest) in tops.items() if usual > BEYOND}
         if few and many:
+            likely = list(few if len(few) >= len(many) else many)
             raise InputError(
-                f"{listed(few)} of {sheet.name} go up to about {max(tops[name] for name in few):g}, but {listed(many)} "
-                f"up to {max(tops[name] for name in many):g}; say which are ratings, such as rating="
-                f"{max(few, many, key=len)!r}"
+                f"{listed(list(few))} of {sheet.name} go up to {max(few.values()):g}, but {listed(list(many))} up to "
+                f"{max(many.values()):g}; say which are ratings, such as rating={likely!r}"
             )

@@ -143,7 +143,11 @@ def _columns(grid: CellGrid, header: list[str | None], rest: list[tuple[int, Row
     columns: dict[str, list[str | None]] = {}
     twice = [name for name, count in Counter(names).items() if name is not None and count > 1]
     if twice:
-        raise InputError(f"the table has more than one column named {twice[0]!r}; rename one of them")
+        several = names.count(twice[0]) > 2  # as a form that asks the same of every text
+        remedy = (
+            "give each a name that says what was rated, such as Text 1 [System A]" if several else "rename one of them"
+        )
+        raise InputError(f"the table has more than one column named {twice[0]!r}; {remedy}")
     for place, name in enumerate(names):
         values = [row[place] for row in cells]
         if name is None or name == "":

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 __all__ = ["MISSING", "is_missing", "typed"]
 
-MISSING = frozenset(["", "na", "n/a", "n.a.", "nan", "null", "-", "–", "—", "--", "#n/a", "<na>"])
+MISSING = frozenset(["", ".", "na", "n/a", "n.a.", "nan", "null", "-", "–", "—", "--", "#n/a", "<na>"])
 """What stands for no answer, in small letters."""
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")

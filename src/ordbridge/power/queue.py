@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -13,6 +14,7 @@ __all__ = ["Queue"]
 
 BATCH_SECONDS = 2.0  # long compared with the cost of sending a batch, short compared with a run
 LEAST_SECONDS = 0.05  # towards the end batches shrink to this, by which one worker may end before the other
+GROWTH = 1.5, 1.0, 2.0  # power of a cell's size with which fits take longer: before two sizes are known, least, most
 COST = {"lm": 1.0, "clm": 1.5, "lmer": 30.0, "clmm": 300.0}  # roughly, in R; only the order of the cells depends on it
 
 
@@ -20,7 +22,8 @@ class Queue:
     """The fits that are not stored yet, small cells first: through R a big one can keep a worker for minutes.
 
     Batches grow to about two seconds of work, measured on the cell's own batches or, before there are any, on those of
-    others in proportion to their size; towards the end they shrink, so that all workers end together.
+    the cell nearest in size, by how time has grown with size so far; towards the end they shrink, so that all workers
+    end together.
 
     Parameters
     ----------
@@ -45,7 +48,6 @@ class Queue:
         self._todo = {cell: todo[cell][1] for cell in self._left}
         self._seed, self._timeout, self._jobs = seed, timeout, jobs
         self._seconds: dict[Cell, float] = {}  # of one replicate with all its models
-        self._pace: float | None = None  # seconds per unit of size, over all cells
 
     def next(self) -> Batch | None:
         """Return the next batch, or None if there is no more."""
@@ -64,15 +66,13 @@ class Queue:
         # The first batch of a process pays for starting R or compiling; newer batches soon outweigh it.
         before = self._seconds.get(batch.cell, one)
         self._seconds[batch.cell] = min(one, 0.5 * (before + one))
-        pace = self._seconds[batch.cell] / self._size[batch.cell]
-        self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
 
     def seconds_left(self, under_way: Iterable[Batch] = ()) -> float | None:
         """Return how long one worker would need for all that is still here, and for batches that are under way.
 
         None before the first answer.
         """
-        if self._pace is None:
+        if not self._seconds:
             return None
         left = sum(left * self._expected(cell) for cell, left in self._left.items())
         return left + sum(
@@ -80,13 +80,32 @@ class Queue:
         )
 
     def _expected(self, cell: Cell) -> float:
-        return self._seconds.get(cell, (self._pace or 0.0) * self._size[cell])
+        if cell in self._seconds:
+            return self._seconds[cell]
+        known: dict[float, list[float]] = {}
+        for other, seconds in self._seconds.items():
+            known.setdefault(self._size[other], []).append(max(seconds, 1e-9))
+        usual = {size: sum(seconds) / len(seconds) for size, seconds in known.items()}
+        if not usual:
+            return 0.0
+        size = self._size[cell]
+        near = min(usual, key=lambda other: abs(math.log(size / other)))
+        return usual[near] * (size / near) ** _growth(usual)
 
     def _how_many(self, cell: Cell) -> int:
-        if self._pace is None:
+        if not self._seconds:
             return 1
         seconds = BATCH_SECONDS
         if self._jobs > 1:
             share = (self.seconds_left() or 0.0) / (4 * self._jobs)
             seconds = min(BATCH_SECONDS, max(LEAST_SECONDS, share))
         return max(1, int(seconds / max(self._expected(cell), 1e-6)))
+
+
+def _growth(seconds: Mapping[float, float]) -> float:
+    """Return the power of the size with which time grows, by the two largest sizes that are known."""
+    usual, least, most = GROWTH
+    if len(seconds) < 2:
+        return usual
+    smaller, larger = sorted(seconds)[-2:]
+    return min(max(math.log(seconds[larger] / seconds[smaller]) / math.log(larger / smaller), least), most)

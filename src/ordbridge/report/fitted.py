@@ -15,7 +15,9 @@ from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.formats import listed, p_text
 from ordbridge.formula import expand
 from ordbridge.models.fit import Fit
-from ordbridge.models.inference.adjust import holm
+from ordbridge.models.inference.adjust import adjusted, holm
+from ordbridge.models.inference.marginal_means import effects as effects_of
+from ordbridge.models.inference.wald import statistic
 from ordbridge.models.summary import factor_lines
 from ordbridge.report import manuscript
 from ordbridge.report.html import Page, cell
@@ -111,14 +113,16 @@ def build(fit: Fit, compared: FitWithContrasts | None = None) -> Page:
     elif levels is not None:
         made.answer(levels.headline, levels.pairs if len(levels.pairs) > 1 else ())
     else:
-        effects, beyond = _effects(fit), _beyond_location(fit)
-        made.answer(beyond.pop(0) if beyond and not effects else _in_a_sentence(effects))
+        own, beyond = _effects(fit), _beyond_location(fit)
+        made.answer(beyond.pop(0) if beyond and not own else _in_a_sentence(own))
     for row in fit.conditions.to_pylist():
         if row["kind"] == "warning" or row["stage"] == "inference":
             made.warning(f"{row['stage']}: {row['text']}")
     if levels is not None:
         made.picture(figures.systems([levels.drawn]), f"Ratings by {factor}, and expected ratings with 95 % intervals")
         made.table(levels.table, f"Expected ratings and differences of {factor}", names=READABLE)
+        if _by_coefficients(fit):
+            made.sentence(DECIDES)
     if compared is not None:
         notes: bytes = (compared.contrasts.schema.metadata or {}).get(b"notes", b"")
         made.heading(f"Differences of {factor}").table(compared.main_table()).sentences(notes.decode().splitlines())
@@ -139,6 +143,13 @@ def build(fit: Fit, compared: FitWithContrasts | None = None) -> Page:
 
 
 READABLE = {"p_value": "p (Holm)"}
+LEVEL = 0.05
+DECIDES = (
+    "What differs is decided by Wald's tests of the coefficients, as R prints them, after Holm's correction where "
+    "there are several pairs. Intervals in points come from the delta method: near p = .05 they may include 0 although "
+    "the test finds a difference, or exclude it although it does not."
+)
+"""Beside differences in points of an ordinal model."""
 
 
 def _coefficients(made: Page, fit: Fit, folded: bool) -> None:
@@ -200,10 +211,13 @@ def _expected_ratings(fit: Fit, factor: str) -> LevelsInPoints | None:
     found = [row for row in rows if row["what"] == "difference"]
     if len(found) != len(pairs) or any(row["conf_low"] is None or row["p_value"] is None for row in found):
         return None
-    sentences = [_pair(*pair, row) for pair, row in zip(pairs, found, strict=True)]
+    if _by_coefficients(fit):
+        for row, p in zip(found, _tested(fit, factor), strict=True):
+            row["p_value"] = p
+    sentences = [_pair(*pair, row, len(pairs)) for pair, row in zip(pairs, found, strict=True)]
     top = max(means, key=lambda row: row["estimate"])
     same = [a if b == top["level"] else b for (a, b), row in zip(pairs, found, strict=True)
-            if top["level"] in (a, b) and row["conf_low"] <= 0 <= row["conf_high"]]  # fmt: skip
+            if top["level"] in (a, b) and not row["p_value"] < LEVEL]  # fmt: skip
     headline = sentences[0]
     if len(means) > 2:
         best = (
@@ -215,14 +229,28 @@ def _expected_ratings(fit: Fit, factor: str) -> LevelsInPoints | None:
     return LevelsInPoints(headline, sentences, table, _drawn(fit, factor, means))
 
 
-def _pair(a: str, b: str, row: dict[str, Any]) -> str:
+def _by_coefficients(fit: Fit) -> bool:
+    """Tell whether one coefficient per pair says whether it differs: in ordinal models that only shift the ratings."""
+    return fit.problem.ordinal and set(fit.estimates.effects) <= {"threshold", "fixed"}
+
+
+def _tested(fit: Fit, factor: str) -> list[float]:
+    """Return the p-values of Wald's tests of the coefficients behind all pairs, corrected by Holm's method."""
+    found = effects_of(fit, factor)
+    squared = [statistic(fit.estimates, found.combinations[[i]] - found.combinations[[j]]) for i, j in found.pairs]
+    z = np.sqrt(np.maximum(squared, 0.0))
+    return [float(p) for p in adjusted(z, np.full(len(z), np.inf), "holm", len(found.cells))]
+
+
+def _pair(a: str, b: str, row: dict[str, Any], pairs: int) -> str:
     size, low, high = row["estimate"], row["conf_low"], row["conf_high"]
     if size < 0:
         a, b, size, low, high = b, a, -size, -high, -low
-    interval = f"(95 % interval {low:.2f} to {high:.2f})".replace("-", "−")
-    if low <= 0:
-        return f"{a} and {b} cannot be told apart: {a} is rated {size:.2f} points higher {interval}."
-    return f"{a} is rated {size:.2f} points higher than {b} {interval}."
+    interval = f"95 % interval {low:.2f} to {high:.2f}".replace("-", "−")
+    tested = f"({interval}; {p_text(row['p_value'])}{', Holm' if pairs > 1 else ''})"
+    if not row["p_value"] < LEVEL:
+        return f"{a} and {b} cannot be told apart: {a} is rated {size:.2f} points higher {tested}."
+    return f"{a} is rated {size:.2f} points higher than {b} {tested}."
 
 
 def _drawn(fit: Fit, factor: str, means: list[dict[str, Any]]) -> figures.SystemRatings:

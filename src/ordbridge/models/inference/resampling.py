@@ -108,17 +108,31 @@ def results(
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[list[float]]:
     """Yield the numbers of the draws in their order: first those that are stored, then new ones."""
-    began, failures = time.perf_counter(), 0
+    failures, pace = 0, _Pace()
     with bar_in_notebook(progress) as tell:
-        for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store), start=1):
+        for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store, pace), start=1):
             failures += math.isnan(values[0])
             if tell is not None:
-                rate = done / max(time.perf_counter() - began, 1e-9)
-                tell(Progress(done, draws, rate, (draws - done) / rate, failures, "draws"))
+                left = (draws - done) / pace.rate if pace.rate else None
+                tell(Progress(done, draws, pace.rate, left, failures, "draws"))
             yield values
 
 
-def _results(work: Work, draws: int, jobs: int, store: str | PathLike[str] | None) -> Iterator[list[float]]:
+@dataclass
+class _Pace:
+    """How many draws were made in how many seconds: not those that were stored, nor while others were waited for."""
+
+    made: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        return self.made / max(self.seconds, 1e-9)
+
+
+def _results(
+    work: Work, draws: int, jobs: int, store: str | PathLike[str] | None, pace: _Pace
+) -> Iterator[list[float]]:
     from joblib import Parallel, delayed
 
     known = _Store(work.fingerprint, store)
@@ -127,7 +141,11 @@ def _results(work: Work, draws: int, jobs: int, store: str | PathLike[str] | Non
     with Parallel(n_jobs=jobs) as pool:
         for k in range(0, len(begins), jobs):
             batches = [range(begin, min(begin + BATCH, draws)) for begin in begins[k : k + jobs]]
-            for found in pool(delayed(_batch)(work, batch) for batch in batches):
+            began = time.perf_counter()
+            made = pool(delayed(_batch)(work, batch) for batch in batches)
+            pace.seconds += time.perf_counter() - began
+            pace.made += sum(map(len, made))
+            for found in made:
                 known.add(found)
                 yield from found
 
