@@ -23,7 +23,7 @@ from ordbridge.simulate import Truth, ratings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "gallery"
 WIDTHS = {"wide": 1280, "tablet": 768, "phone": 390}
-SMALL, GAP, COLOURS = 0.55, 24, 48  # of the pictures in the documentation
+SMALL, GAP, COLOURS = 0.55, 24, 128  # of the pictures in the documentation
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
@@ -120,7 +120,7 @@ def sheet(pictures: list[Path], file: Path) -> None:
     for part in parts:
         whole.paste(part, (left, 0))
         left += part.width + GAP
-    whole.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    whole.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def photograph_app(file: Path) -> None:

@@ -66,7 +66,7 @@ def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_p
     assert code == 0
     assert "report.html" in out.replace("\n", "")
     page = target.read_text(encoding="utf-8")
-    assert page.count("<svg") == 10
+    assert page.count("<figure>") == 10
     assert "What papers forget" in page
     assert page.count('class="line"') == 12
     assert page.count("<script>") == 1  # inline: it sorts tables
