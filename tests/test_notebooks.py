@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +35,21 @@ def kinds(notebook: Any) -> list[list[list[str]]]:
     ]
 
 
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
+
+
+def told(notebook: Any) -> tuple[str, list[float]]:
+    """Return the words of all outputs, and the numbers in them."""
+    texts = []
+    for cell in notebook.cells:
+        for out in cell.get("outputs", []):
+            data = out.get("data", {})
+            text = data.get("text/html") or data.get("text/plain") or out.get("text", "")
+            texts += [text] if "image/png" not in data and text.strip() and out.get("name") != "stderr" else []
+    whole = "\n".join(texts)
+    return NUMBER.sub("#", whole), [float(number) for number in NUMBER.findall(whole)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_and_shows_what_its_page_shows(name: str, tool: ModuleType, tmp_path: Path) -> None:
@@ -44,6 +60,9 @@ def test_a_notebook_runs_and_shows_what_its_page_shows(name: str, tool: ModuleTy
         assert (ROOT / "docs" / "notebooks" / file).read_bytes() == content
     again = tool.run(nbformat.read(ROOT / "docs" / "notebooks" / f"{name}.ipynb", 4), tmp_path)
     assert kinds(again) == kinds(committed)
+    (words, numbers), (words_again, numbers_again) = told(committed), told(again)
+    assert words_again == words, "python tools/notebooks.py runs the notebooks of the documentation again"
+    assert numbers_again == pytest.approx(numbers, rel=0.01, abs=0.002)
 
 
 @pytest.mark.slow

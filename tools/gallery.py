@@ -1,6 +1,7 @@
 """Make a small report of every kind, and pictures of them in a browser: python tools/gallery.py [FOLDER].
 
-Without a folder the pictures of the documentation are made again, in docs/gallery/.
+Without a folder the pictures of the documentation are made again, in docs/gallery/: of every kind of report one, with
+its three widths side by side.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ordbridge.simulate import Truth, ratings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "gallery"
 WIDTHS = {"wide": 1280, "tablet": 768, "phone": 390}
-SHOWN = ("comparison-wide", "reliability-wide", "plan-wide", "comparison-phone", "comparison-dark")
+SMALL, GAP, COLOURS = 0.55, 24, 128  # of the pictures in the documentation
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
@@ -41,12 +42,22 @@ def results() -> dict[str, Any]:
     formula = "rating ~ system + (1 | participant) + (1 | item)"
     design = {"kind": "counterbalanced", "texts_per_participant": 10}
     grid = Grid(truth=two, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.3, 0.6])
-    vary = {"items": [20, 40, 80], "ratings_per_text": [1, 2]}
+    vary = {"items": [20, 30, 40, 60, 80], "ratings_per_text": [1, 2, 3]}
     return {
         "comparison": ob.compare(study, engine="fast", test="wald"),
         "fit": ob.clmm(formula, study, link="probit", engine="fast"),
         "run": run(grid, ["lm", "clm"], sims=40, engine="fast"),
-        "plan": plan(two, model="clm", vary=vary, texts_per_participant=10, datasets=200, most=100, null=0),
+        "plan": plan(
+            two,
+            model="clm",
+            vary=vary,
+            texts_per_participant=10,
+            datasets=1500,
+            most=500,
+            null=0,
+            cost={"rating": 0.1, "participant": 1.0},
+            currency="£",
+        ),
         "reliability": ob.reliability.analyse(study),
         "judge": ob.judges.analyse(judged(), "gpt"),
         "scales": ob.reliability.scales.compare(*on_two_scales(), names=("five points", "slider")),
@@ -97,6 +108,21 @@ def photograph(files: dict[str, Path], folder: Path) -> None:
         browser.close()
 
 
+def sheet(pictures: list[Path], file: Path) -> None:
+    """Put pictures side by side into one that is small enough for the documentation."""
+    from PIL import Image
+
+    parts = [Image.open(path).convert("RGB") for path in pictures]
+    parts = [part.resize((round(SMALL * part.width), round(SMALL * part.height)), Image.LANCZOS) for part in parts]
+    wide = sum(part.width for part in parts) + GAP * (len(parts) - 1)
+    whole = Image.new("RGB", (wide, parts[0].height), "#c8c8c8")
+    left = 0
+    for part in parts:
+        whole.paste(part, (left, 0))
+        left += part.width + GAP
+    whole.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
+
+
 def photograph_app(file: Path) -> None:
     """Write a picture of the app with its demo file."""
     import threading
@@ -132,8 +158,9 @@ def main() -> None:
         photograph(files, where)
         if len(sys.argv) == 1:
             DOCS.mkdir(exist_ok=True)
-            for name in SHOWN:
-                shutil.copy(where / f"{name}.png", DOCS / f"{name}.png")
+            for name in files:
+                sheet([where / f"{name}-{kind}.png" for kind in WIDTHS], DOCS / f"{name}.png")
+            sheet([where / "comparison-dark.png"], DOCS / "comparison-dark.png")
             photograph_app(DOCS / "app.png")
 
 

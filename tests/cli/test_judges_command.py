@@ -54,7 +54,7 @@ def test_everything_about_a_judge(ratings_file, tmp_path, capsys):
         "PPI++",
     ):
         assert heading in html, heading
-    assert html.count("<svg") == 1
+    assert html.count("<figure>") == 1
     methods = text.read_text(encoding="utf-8")
     assert "prediction-powered inference" in methods
     assert "3 people gave 240 ratings of 80 texts, and gpt rated 160 texts, 80 of them alone." in methods

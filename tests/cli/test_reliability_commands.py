@@ -66,7 +66,7 @@ def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_p
     assert code == 0
     assert "report.html" in out.replace("\n", "")
     page = target.read_text(encoding="utf-8")
-    assert page.count("<svg") == 10
+    assert page.count("<figure>") == 10
     assert "What papers forget" in page
     assert page.count('class="line"') == 12
     assert page.count("<script>") == 1  # inline: it sorts tables
@@ -187,3 +187,49 @@ def test_scales_again_and_outside(command, two_scales, tmp_path):
     assert "Stability" in out
     assert "Validity" in out
     assert "vas.csv (3)" in out.replace("\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ordbridge.errors.StatisticalWarning")
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_every_command_with_a_picture_draws_it(command, ratings_file, two_scales, tmp_path, kind):
+    """Those of compare, fit, plan and power are drawn by their own tests."""
+    beginning = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind]
+    commands = {
+        "reliability": [ratings_file, "--criterion", "criterion"],
+        "judges": [_judged(tmp_path / "judged.csv")],
+        "scales": two_scales,
+        "reproduce": ["gladkoff2023", "--out", tmp_path / "out"],
+    }
+    for name, words in commands.items():
+        file = tmp_path / f"{name}.{kind}"
+        code, out, _ = command(name, *words, "--plot", file)
+        assert code == 0
+        assert f"wrote {file}" in out.replace("\n", "")
+        assert file.read_bytes().startswith(beginning)
+    code, _, err = command("scales", *two_scales, "--plot", tmp_path / "scales.docx")
+    assert code == 2 and "ends in .png, .svg or .pdf" in err
+
+
+def _judged(path):
+    """Three people and a judge, who rate 60 items."""
+    rng = np.random.default_rng(1)
+    quality = rng.normal(3, 1, 60)
+    rows = [
+        [f"I{item}", person, "judge" if person == "gpt" else "human", int(np.clip(round(q + rng.normal(0, 0.6)), 1, 5))]
+        for person in ("ann", "bo", "cy", "gpt")
+        for item, q in enumerate(quality)
+    ]
+    return _write(path, ["item", "participant", "kind", "rating"], rows)
+
+
+@pytest.mark.slow
+def test_scales_have_the_report_of_everything_else(command, two_scales, tmp_path):
+    html, tex, md = (tmp_path / f"s.{ending}" for ending in ("html", "tex", "md"))
+    code, out, _ = command("scales", *two_scales, "--html", html, "--latex", tex, "--markdown", md)
+    assert code == 0 and "difference" in out
+    page = html.read_text(encoding="utf-8")
+    places = [page.index(mark) for mark in ("<h1>", "<svg", "<table", "<h2>Checks", "<h2>For the paper",
+                                            "<h2>How to repeat it", "<h2>More")]  # fmt: skip
+    assert places == sorted(places)
+    assert r"\toprule" in tex.read_text(encoding="utf-8") and "Belz" in md.read_text(encoding="utf-8")

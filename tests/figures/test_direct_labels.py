@@ -51,9 +51,14 @@ def test_power_curves_name_every_line_once_a_row_and_have_no_legend():
 def test_lines_of_money_are_named_at_their_ends():
     vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
     found = plan(TRUTH, model="lm", vary=vary, texts_per_participant=10, cost={"rating": 0.1}, datasets=100, null=0)
-    panel = figures.plan_money(found).axes[0]
-    assert labels(panel) == ["1 per text", "2 per text"]
-    assert not {"1 per text", "2 per text"} & {text.get_text() for text in panel.get_legend().get_texts()}
+    figure = figures.plan_money(found)
+    assert labels(figure.axes[0]) == ["1 per text", "2 per text"]
+    verdicts = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert verdicts <= {"reaches", "undecided", "falls short", "recommended"}
+    for drawn in (figure, figures.plan_contours(found)):
+        with narrowed(drawn) as small:
+            small.canvas.draw()
+            assert drawn.axes[0].get_position().width > 0.4  # neither names nor legend push the picture together
 
 
 def test_a_figure_for_a_phone_has_short_lines_and_gives_everything_back():

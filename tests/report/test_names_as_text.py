@@ -16,7 +16,7 @@ import pytest
 import ordbridge as ob
 from ordbridge import figures, tables
 from ordbridge.escaping import for_latex, for_markdown, one_line
-from ordbridge.report import latex, markdown, page
+from ordbridge.report import FitWithContrasts, latex, markdown, page
 
 MARKUP = "<script>attacked = 1</script><img src=x onerror='attacked = 1'>"
 HOSTILE = {
@@ -59,10 +59,11 @@ def results() -> dict[str, Any]:
         "comparison": ob.compare(data, engine="fast", test="wald"),
         "fit": ob.clmm(f"rating ~ `{odd}` + (1 | participant)", renamed, engine="fast"),
         "reliability": ob.reliability.analyse(data, conf_level=None),
+        "scales": ob.reliability.scales.compare({MARKUP: data, HOSTILE["macros"]: data}, conf_level=None),
     }
 
 
-EVERY = pytest.mark.parametrize("kind", ["comparison", "fit", "reliability"])
+EVERY = pytest.mark.parametrize("kind", ["comparison", "fit", "reliability", "scales"])
 
 
 @EVERY
@@ -117,6 +118,30 @@ def test_latex_compiles_whatever_the_names_are(results: dict[str, Any], tmp_path
     said = typeset("\n\n".join(parts), tmp_path)
     assert "(/etc/passwd" not in said  # which is how TeX says that it opens a file
     assert "undefined" not in said
+
+
+@TEX
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ordbridge.errors.StatisticalWarning")
+def test_latex_compiles_with_systems_called_a_b_and_c_per_cent(tmp_path: Path) -> None:
+    names = ["a_b & c%", "100% {#1} ~$"]
+    data = ratings(names)
+    judged = {name: data[name].to_pylist() for name in data.column_names}
+    judged["kind"] = ["judge" if person == MARKUP else "human" for person in judged["participant"]]
+    truth = ob.simulate.Truth(effects=(1.0,), thresholds=(-1, 0, 1))
+    fit = ob.clm("rating ~ system", data, engine="fast")
+    found = [
+        ob.compare(data, engine="fast", test="wald"),
+        fit,
+        FitWithContrasts(fit, "system", pa.table({"contrast": [" - ".join(names)], "estimate": [0.5]})),
+        ob.reliability.analyse(data, conf_level=None),
+        ob.judges.analyse(judged, MARKUP),
+        ob.reliability.scales.compare({name: data for name in names}, conf_level=None),
+        ob.planning.plan(truth, model="lm", vary={"items": [20, 40]}, texts_per_participant=10, names=names, null=0),
+    ]
+    said = typeset("\n\n".join(map(latex, found)), tmp_path)
+    assert "undefined" not in said
+    assert sum(r"a\_b \& c\%" in latex(one) for one in found) >= 6
 
 
 def test_numbers_are_numbers_and_names_are_not() -> None:

@@ -12,7 +12,7 @@ from ordbridge.comparison.wording import units
 from ordbridge.escaping import for_html
 from ordbridge.formats import html_table, listed
 from ordbridge.report.html import Page
-from ordbridge.report.manuscript import for_the_paper
+from ordbridge.report.manuscript import for_the_paper, without_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ def page(comparison: Comparison, repeat: str = "") -> Page:
     made.table(_without_constants(comparison.pairs).drop_columns(["test"]), names=_names(comparison))
     _checked(made, comparison)
     with made.folded("How it was computed"):
-        made.sentences(comparison.notes)
+        made.sentences(map(without_options, comparison.notes))
         made.table(_without_constants(comparison.models.drop_columns(["seconds"])), "Models")
     for name, caption in (("ranking", "Expected ratings in numbers"), ("design", "Who rated what"),
                           ("shares", "Shares of the categories")):  # fmt: skip

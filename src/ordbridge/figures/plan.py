@@ -56,8 +56,14 @@ def plan_contours(plan: Plan) -> Figure:
         what = "Power over the items" if x == "items" else "Power over the effect"
     _simulated(panel, plan, [row for row in rows if row["n"]], x, y)
     title(panel, what, f"{shortened(plan.asked['test'], 60)}, target {target:.0%}, alpha {plan.asked['alpha']:g}")
-    panel.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    _legend(figure)
     return figure
+
+
+def _legend(figure: Figure) -> None:
+    """Say what the dots are, below everything and as wide as the figure."""
+    close = {"handletextpad": 0.2, "columnspacing": 1.0}
+    figure.legend(frameon=False, fontsize=8, ncols=4, loc="outside lower center", **close)
 
 
 def _contours(figure: Figure, panel: Axes, plan: Plan, rows: list[dict[str, Any]]) -> None:
@@ -199,7 +205,7 @@ def plan_money(plan: Plan) -> Figure:
     panel.set_ylabel("power")
     what = "Power and money" if axis == "cost" else "Power and ratings"
     title(panel, what, f"{asked['test']}, target {asked['target']:.0%}, alpha {asked['alpha']:g}")
-    panel.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    _legend(figure)
     return figure
 
 

@@ -54,7 +54,7 @@ def _agreement(panel: Axes, rows: list[dict[str, Any]], name: str) -> None:
         if row["conf_low"] is not None:
             panel.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=2)
         panel.plot(row["kendall_w"], place, "o", color=BLUE)
-    panel.set_yticks(range(len(rows)), [shortened(row["scale"], 30) for row in rows])
+    panel.set_yticks(range(len(rows)), [shortened(row["scale"], 24) for row in rows])
     panel.set_ylim(len(rows) - 0.5, -0.5)
     panel.set_xlim(0, 1)
     panel.tick_params(axis="y", length=0)
@@ -73,8 +73,8 @@ def _systems(panel: Axes, rows: list[dict[str, Any]], names: list[str], height: 
         across = [place for place, name in enumerate(names) if system in own[name]]
         up = [_standing(own[names[place]], system) for place in across]
         panel.plot(across, up, "-o", color=colour, markersize=4, linewidth=1.2)
-        ends.append((shortened(system, 24), float(across[-1]), up[-1], {"color": colour}))
-    panel.set_xticks(range(len(names)), [shortened(name, 20) for name in names])
+        ends.append((shortened(system, 16), float(across[-1]), up[-1], {"color": colour}))
+    panel.set_xticks(range(len(names)), [shortened(name, 14) for name in names])
     panel.set_xlim(-0.15, len(names) - 0.85)
     panel.set_ylim(-0.06, 1.06)
     panel.set_yticks([0, 1], ["lowest", "highest"])

@@ -27,7 +27,7 @@ def build(result: JudgeAnalysis) -> Page:
         page.heading("Means from people and judge together")
         _titled(page, means.means, "Means")
         _titled(page, means.differences, "Differences")
-        _titled(page, means.superiority, "Probability that a text of system_a is rated above one of system_b")
+        _titled(page, means.superiority, "Probability that a text of the first system is rated above one of the second")
     page.heading("Checks").warning(CANNOT_TELL).sentences(result.notes)
     if (test := result.alternative) is not None:
         with page.folded("Alternative annotator test"):

@@ -387,8 +387,10 @@ def without_options(sentence: str) -> str:
     --------
     >>> without_options("About 400 more datasets would decide (datasets=600, most=200).")
     'About 400 more datasets would decide.'
+    >>> without_options("item: column 'text' (to change this give item=); it may be so (p = .2)")
+    "item: column 'text'; it may be so (p = .2)"
     """
-    return re.sub(r" \([a-z_]+=[^()]*\)", "", sentence)
+    return re.sub(r" \([^()]*\b[a-z_]+=[^()]*\)", "", sentence)
 
 
 def _compared(systems: Sequence[Any]) -> str:
