@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge import tables
-from ordbridge.app.given import Given, command, files_in, keep, read_given
+from ordbridge.app.given import Given, command, files_in, keep, keep_picture, read_given
 from ordbridge.app.wording import on_page
 from ordbridge.comparison import compare
 from ordbridge.data import RatingTable, check, columns_of
@@ -51,7 +51,8 @@ def recognise(given: Given) -> dict[str, Any]:
         return found | {"problem": on_page(str(question))}
     checks = check(table, **given.scale()).table
     tables.write(table.table, given.folder / "ratings.csv")
-    tables.write(checks, given.folder / "checks.csv")
+    if checks.num_rows:
+        tables.write(checks, given.folder / "checks.csv")
     counts = {role: _names(table, role) for role in ("participant", "item", "system", "criterion")}
     shown = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
     return found | {
@@ -88,8 +89,7 @@ def compare_systems(given: Given) -> dict[str, Any]:
     keep(given.folder, found, typed, answered=bool(found.criteria))
     if found.criteria:
         tables.write(found.pairs, given.folder / "differences.csv")
-        for ending in ("png", "svg", "pdf"):
-            found.plot().savefig(given.folder / f"picture.{ending}")
+        keep_picture(given.folder, found.plot())
     return {
         "headline": " ".join(found.answer) or on_page(found.notes[-1]),
         "answered": bool(found.criteria),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge import tables
-from ordbridge.app.given import Given, Tell, command, files_in, keep, read_given
+from ordbridge.app.given import Given, Tell, command, files_in, keep, keep_picture, read_given
 from ordbridge.comparison.scale import read_scale
 from ordbridge.design import sheets
 from ordbridge.errors import InputError
@@ -183,8 +183,7 @@ def _keep(folder: Path, found: Plan, repeat: str) -> None:
     """Write the report, the plan as a file, and the sheets that say who rates what."""
     keep(folder, found, repeat)
     tables.write(found.designs, folder / "designs.csv")
-    for ending in ("png", "svg", "pdf"):
-        found.plot().savefig(folder / f"picture.{ending}")
+    keep_picture(folder, found.plot())
     if found.protocol is None:
         return
     write_protocol(found.protocol, folder / "plan.json")
