@@ -80,7 +80,9 @@ def _names(table: RatingTable, role: str) -> list[str]:
 def compare_systems(given: Given) -> dict[str, Any]:
     """Compare, and keep what the command would write."""
     how = {**given.reading(), **given.scale()}
-    chosen = {name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))}
+    chosen: dict[str, Any] = {
+        name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))
+    }
     anyway = bool(given.options.get("anyway"))
     if chosen.get("engine") == "r":
         given.tell("R fits the model")
@@ -102,7 +104,7 @@ def check_raters(given: Given) -> dict[str, Any]:
     """Analyse the raters, from the file with one row per rating that the page offers, as the command does."""
     table = read_given(given)
     file = tables.write(table.table, given.folder / "ratings.csv")
-    asked = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
+    asked: dict[str, Any] = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
     ends = {"scale": list(table.levels)} if table.levels else given.scale()
     found = analyse(str(file), **asked, **ends)
     typed = command("reliability", file.name, **asked, **ends, html="report.html")

@@ -96,7 +96,7 @@ def search(given: Given) -> dict[str, Any]:
 def _planned(given: Given, vary: dict[str, int] | None, texts: int, most: int) -> dict[str, Any]:
     """Plan as ``ordbridge plan`` does, with the options that are typed for it."""
     source, words, typed = _source(given)
-    points = {"effect_points": _number(given.options, "points")}
+    points: dict[str, Any] = {"effect_points": _number(given.options, "points")}
     money, typed_money = _money(given.options, spend=vary is None)
     sizes = {} if vary is None else {"items": vary["items"], "ratings": vary["ratings_per_text"]}
     few = {} if texts == TEXTS else {"texts_per_participant": texts}
