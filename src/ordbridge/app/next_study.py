@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import zipfile
 from collections.abc import Mapping
@@ -122,7 +123,7 @@ def _planned(given: Given, vary: dict[str, int] | None, texts: int, most: int) -
 def _headline(found: Plan, row: dict[str, Any] | None) -> str:
     """Say the answer in one sentence; the report says more."""
     if row is None:
-        return found.sentence
+        return re.sub(r" \([a-z_]+=[^()]*\)", "", found.sentence)  # without the arguments, which are for those who call
     share, low, high = (f"{100 * row[name]:.0f}" for name in ("power", "conf_low", "conf_high"))
     power = f"{share} % of simulated studies ({low} to {high} %)"
     study = f"{row['items']:,} items with {row['ratings_per_text']:g} ratings of each text"
