@@ -18,6 +18,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from ordbridge.app.next_study import power_at_once
+
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 LOADS, STEPS = 5, 29
 ROUND_TRIP = """async ([name, values]) => { const slider = document.getElementById(name), spent = [];
@@ -46,6 +48,18 @@ def moved(tab: Any, setting: str) -> list[float]:
     points = [round(0.05 * step, 2) for step in range(1, STEPS + 1) if step != 8]
     items = list(range(20, 20 + 20 * STEPS, 20))
     return tab.evaluate(ROUND_TRIP, ["points", points]) + tab.evaluate(ROUND_TRIP, ["items", items])
+
+
+def computed(slider: str, values: list[float]) -> list[float]:
+    """Return the milliseconds of processor time of the formula behind a slider."""
+    asked = {"setting": "representative", "spread": 1.0, "points": 0.4, "items": 100, "ratings": 3, "price": 0.1}
+    power_at_once(asked)
+    spent = []
+    for value in values:
+        began = time.process_time()
+        power_at_once({**asked, slider: value})
+        spent.append(1000 * (time.process_time() - began))
+    return spent
 
 
 def told(what: str, spent: list[float]) -> None:
@@ -77,6 +91,8 @@ def main() -> None:
         second.click("[data-job=confirm]")
         second.wait_for_selector("[data-of=confirm] progress", timeout=60_000)
         told("the same, while another tab simulates", moved(first, "high"))
+        told("processor time of the formula, items moved", computed("items", list(range(110, 310, 10))))
+        told("the same, difference moved", computed("points", [round(0.05 * step, 2) for step in range(9, 29)]))
         browser.close()
         app.terminate()
         app.communicate()
