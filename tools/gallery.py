@@ -135,7 +135,7 @@ def photograph_app(file: Path) -> None:
     threading.Thread(target=server.serve, daemon=True).start()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        tab = browser.new_context(viewport={"width": 1100, "height": 1900}).new_page()
+        tab = browser.new_context(viewport={"width": 1100, "height": 2900}).new_page()
         tab.goto(server.address)
         tab.click("#demo")
         tab.wait_for_selector("#compare:not([hidden])", timeout=120000)
@@ -143,6 +143,8 @@ def photograph_app(file: Path) -> None:
         tab.click("[data-job=compare]")
         tab.wait_for_selector("[data-of=compare] iframe", timeout=240000)
         tab.frame_locator("[data-of=compare] iframe").locator("h1").wait_for(timeout=60000)
+        tab.wait_for_selector("#engine-note:has-text('R ')", timeout=120000)
+        tab.evaluate("document.querySelector('iframe').style.height = '560px'")
         tab.screenshot(path=file, full_page=True)
         browser.close()
     server.close()

@@ -86,8 +86,8 @@ def test_every_slider_moves_the_curve_at_once(app: str, tab: Any, accessible: An
 @pytest.mark.slow
 def test_progress_cancel_and_a_second_tab_meanwhile(app: str, running: Any, tab: Any, chromium: Any) -> None:
     tab.goto(app)
-    tab.fill("#items", "600")
-    tab.fill("#ratings", "12")
+    tab.fill("#items", "200")
+    tab.fill("#ratings", "4")
     tab.click("[data-job=confirm]")
     tab.wait_for_selector(
         "[data-of=confirm] .working :text-matches('of 1,300 simulated studies, at most .* left')", timeout=PATIENT

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge import tables
-from ordbridge.app.given import Given, command, files_in, keep, read_given
+from ordbridge.app.given import Given, command, files_in, keep, keep_picture, read_given
 from ordbridge.app.wording import on_page
 from ordbridge.comparison import compare
 from ordbridge.data import RatingTable, check, columns_of
@@ -51,7 +51,8 @@ def recognise(given: Given) -> dict[str, Any]:
         return found | {"problem": on_page(str(question))}
     checks = check(table, **given.scale()).table
     tables.write(table.table, given.folder / "ratings.csv")
-    tables.write(checks, given.folder / "checks.csv")
+    if checks.num_rows:
+        tables.write(checks, given.folder / "checks.csv")
     counts = {role: _names(table, role) for role in ("participant", "item", "system", "criterion")}
     shown = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
     return found | {
@@ -79,7 +80,9 @@ def _names(table: RatingTable, role: str) -> list[str]:
 def compare_systems(given: Given) -> dict[str, Any]:
     """Compare, and keep what the command would write."""
     how = {**given.reading(), **given.scale()}
-    chosen = {name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))}
+    chosen: dict[str, Any] = {
+        name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))
+    }
     anyway = bool(given.options.get("anyway"))
     if chosen.get("engine") == "r":
         given.tell("R fits the model")
@@ -88,8 +91,7 @@ def compare_systems(given: Given) -> dict[str, Any]:
     keep(given.folder, found, typed, answered=bool(found.criteria))
     if found.criteria:
         tables.write(found.pairs, given.folder / "differences.csv")
-        for ending in ("png", "svg", "pdf"):
-            found.plot().savefig(given.folder / f"picture.{ending}")
+        keep_picture(given.folder, found.plot())
     return {
         "headline": " ".join(found.answer) or on_page(found.notes[-1]),
         "answered": bool(found.criteria),
@@ -102,7 +104,7 @@ def check_raters(given: Given) -> dict[str, Any]:
     """Analyse the raters, from the file with one row per rating that the page offers, as the command does."""
     table = read_given(given)
     file = tables.write(table.table, given.folder / "ratings.csv")
-    asked = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
+    asked: dict[str, Any] = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
     ends = {"scale": list(table.levels)} if table.levels else given.scale()
     found = analyse(str(file), **asked, **ends)
     typed = command("reliability", file.name, **asked, **ends, html="report.html")

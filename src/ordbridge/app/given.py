@@ -13,7 +13,7 @@ from ordbridge.data import RatingTable, read
 from ordbridge.errors import InputError
 from ordbridge.progress import Progress
 
-__all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "read_given"]
+__all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "keep_picture", "read_given"]
 
 WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet")
 LISTS = ("rating", "levels")
@@ -56,6 +56,12 @@ class Given:
 def read_given(given: Given) -> RatingTable:
     """Read the file as it was chosen."""
     return read(given.file, **given.reading())
+
+
+def keep_picture(folder: Path, figure: Any) -> None:
+    """Write a picture in the formats that papers and slides take."""
+    for ending in ("png", "svg", "pdf"):
+        figure.savefig(folder / f"picture.{ending}")
 
 
 def keep(folder: Path, result: Any, repeat: str, answered: bool = True) -> None:

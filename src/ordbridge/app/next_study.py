@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import zipfile
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge import tables
-from ordbridge.app.given import Given, Tell, command, files_in, keep, read_given
+from ordbridge.app.given import Given, Tell, command, files_in, keep, keep_picture, read_given
 from ordbridge.comparison.scale import read_scale
 from ordbridge.design import sheets
 from ordbridge.errors import InputError
@@ -96,7 +97,7 @@ def search(given: Given) -> dict[str, Any]:
 def _planned(given: Given, vary: dict[str, int] | None, texts: int, most: int) -> dict[str, Any]:
     """Plan as ``ordbridge plan`` does, with the options that are typed for it."""
     source, words, typed = _source(given)
-    points = {"effect_points": _number(given.options, "points")}
+    points: dict[str, Any] = {"effect_points": _number(given.options, "points")}
     money, typed_money = _money(given.options, spend=vary is None)
     sizes = {} if vary is None else {"items": vary["items"], "ratings": vary["ratings_per_text"]}
     few = {} if texts == TEXTS else {"texts_per_participant": texts}
@@ -122,7 +123,7 @@ def _planned(given: Given, vary: dict[str, int] | None, texts: int, most: int) -
 def _headline(found: Plan, row: dict[str, Any] | None) -> str:
     """Say the answer in one sentence; the report says more."""
     if row is None:
-        return found.sentence
+        return re.sub(r" \([a-z_]+=[^()]*\)", "", found.sentence)  # without the arguments, which are for those who call
     share, low, high = (f"{100 * row[name]:.0f}" for name in ("power", "conf_low", "conf_high"))
     power = f"{share} % of simulated studies ({low} to {high} %)"
     study = f"{row['items']:,} items with {row['ratings_per_text']:g} ratings of each text"
@@ -183,8 +184,7 @@ def _keep(folder: Path, found: Plan, repeat: str) -> None:
     """Write the report, the plan as a file, and the sheets that say who rates what."""
     keep(folder, found, repeat)
     tables.write(found.designs, folder / "designs.csv")
-    for ending in ("png", "svg", "pdf"):
-        found.plot().savefig(folder / f"picture.{ending}")
+    keep_picture(folder, found.plot())
     if found.protocol is None:
         return
     write_protocol(found.protocol, folder / "plan.json")

@@ -371,7 +371,7 @@ function draw({curve, power, affordable}, items, seen) {
     parts.push(svg("line", {x1: left, x2: right, y1: y(p), y2: y(p), class: p === 0.8 ? "target" : "axis"}));
     parts.push(svg("text", {x: left - 6, y: y(p) + 4, "text-anchor": "end", class: p === 0.8 ? "strong" : ""}, `${Math.round(100 * p)} %`));
   }
-  for (const n of [0, 100, 200, 300, 400, 500, 600]) parts.push(svg("text", {x: x(n), y: 270, "text-anchor": n === 600 ? "end" : "middle"}, n));
+  for (const n of width < 450 ? [0, 200, 400, 600] : [0, 100, 200, 300, 400, 500, 600]) parts.push(svg("text", {x: x(n), y: 270, "text-anchor": n === 600 ? "end" : "middle"}, n));
   parts.push(svg("text", {x: (left + right) / 2, y: 290, "text-anchor": "middle"}, "items"));
   parts.push(svg("text", {x: left, y: 12, "text-anchor": "start"}, "power"));
   parts.push(svg("polyline", {class: "line", points: curve.map(([n, p]) => `${x(n)},${y(p)}`).join(" ")}));

@@ -12,6 +12,7 @@ import re
 import secrets
 import threading
 import time
+from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -141,12 +142,18 @@ class Handler(BaseHTTPRequestHandler):
 
     app: Server
     timeout = PATIENCE
+    wbufsize, disable_nagle_algorithm = CHUNK, True  # an answer goes out at once and as one: a slider waits for it
     protocol_version = "HTTP/1.1"
     server_version = "ordbridge"
     sys_version = ""
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: names of files are nobody's business."""
+
+    def handle(self) -> None:
+        """Answer until the connection ends; a browser may be closed at any time."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         """Send the page, the state of a job, or one of its files."""

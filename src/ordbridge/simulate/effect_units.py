@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ordbridge.checks import numbers
 from ordbridge.errors import InputError
-from ordbridge.simulate.rating_scale import rating_moments, superiority
+from ordbridge.simulate.rating_scale import rating_means, superiority
 from ordbridge.simulate.truth import Truth
 
 __all__ = ["effect_units", "with_points", "with_superiority"]
@@ -90,7 +90,7 @@ def with_superiority(truth: Truth, probability: float | Sequence[float]) -> Trut
 
 
 def _points(truth: Truth) -> np.ndarray:
-    mean, _ = rating_moments(truth)
+    mean = rating_means(truth)
     return mean[1:] - mean[0]
 
 

@@ -16,7 +16,7 @@ from ordbridge.models.residuals import LINKS
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["Implied", "implied", "latent_cdf", "rating_moments", "superiority"]
+__all__ = ["Implied", "implied", "latent_cdf", "rating_means", "rating_moments", "superiority"]
 
 NODES = 41
 """Gauss–Hermite nodes for what two ratings share."""
@@ -87,6 +87,19 @@ def implied(truth: Truth, design: Any = None) -> Implied:
         systems=pa.table({"system": labels, "mean": mean, "sd": np.sqrt(np.diag(within["rating"]))}),
         differences=_differences(labels, eta, mean, within, design),
     )
+
+
+def rating_means(truth: Truth) -> np.ndarray:
+    """Return the mean rating of each system.
+
+    Examples
+    --------
+    >>> rating_means(Truth(effects=0.0, thresholds=0.0)).tolist()
+    [1.5, 1.5]
+    """
+    scale, eta, spread = _scale_of(truth)
+    means: np.ndarray = scale.weights @ scale.mean(eta, spread)
+    return means
 
 
 def rating_moments(truth: Truth) -> tuple[np.ndarray, dict[str, np.ndarray]]:
