@@ -111,6 +111,22 @@ def test_a_part_is_looked_at_whole_before_its_fits_count_as_done(grid, run_stub,
         assert same(run_stub(grid, sims=4, store=folder), whole)
 
 
+@pytest.mark.slow
+def test_a_bit_that_has_changed_is_noticed_even_if_the_name_fits(grid, run_stub, folder):
+    """It would be another p-value, of a fit that nobody has made."""
+    whole = run_stub(grid, sims=4)
+    run_stub(grid, sims=4, store=folder)
+    part = _parts(folder)[0]
+    chunk = pq.read_metadata(part).row_group(0).column(FITS.names.index("p_value"))
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    data = bytearray(part.read_bytes())
+    data[begin + 50] ^= 1  # behind the page's header, among its numbers
+    part.write_bytes(data)
+    part.rename(part.with_name(f"{part.stem.partition('-')[0]}-{parts.checksum(part)}.parquet"))
+    with pytest.warns(UserWarning, match=r"it cannot be read .*and was moved to"):
+        assert same(run_stub(grid, sims=4, store=folder), whole)
+
+
 def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
     run_stub(grid, sims=2, store=folder)
     run_stub(grid, sims=2, seed=8, store=tmp_path / "other")

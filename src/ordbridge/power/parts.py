@@ -120,7 +120,8 @@ def _read(
         number = pq.read_metadata(part).num_rows
         if number > 100 * _most_rows(manifest):  # also if merging was cut short again and again
             return None, f"it has {number} rows, more than the run can have"
-        table = pq.read_table(part, columns=list(dict.fromkeys((*LOOKED_AT, *columns))), use_threads=False)
+        wanted = list(dict.fromkeys((*LOOKED_AT, *columns)))
+        table = pq.read_table(part, columns=wanted, use_threads=False, page_checksum_verification=True)
         table.validate(full=True)
     except FileNotFoundError:
         raise

@@ -140,7 +140,7 @@ class Store:
         partial = self.path / "fits" / f".{time.time_ns():020d}.tmp"
         schema = FITS.with_metadata({IDENTITY: self.identity.encode()})
         try:
-            with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+            with pq.ParquetWriter(partial, schema, compression="zstd", write_page_checksum=True) as writer:
                 for table in tables:
                     writer.write_table(table.replace_schema_metadata(schema.metadata).combine_chunks())
             sync_file(partial)
