@@ -52,7 +52,7 @@ def test_the_command_of_the_documentation(tmp_path, capsys):
     assert head.split() == columns
     assert "12 of 12 fits" in err
     assert read(table).num_rows == 4
-    assert Path(picture).read_text().count("Low Variance")
+    assert Path(picture).read_text().count("low variance")
     assert main([*arguments[:-3], "4", "--store", store, "--quiet"]) == 0  # more sims, one job
     out, err = capsys.readouterr()
     assert "16 fits in" in out and not err

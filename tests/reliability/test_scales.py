@@ -289,3 +289,37 @@ def test_a_column_of_the_old_name_is_found_with_a_warning():
     seven, slider = (t.rename(columns={"participant": "rater"}) for t in two_scales())
     with pytest.warns(DeprecationWarning, match="'rater' is now 'participant'"):
         scales.compare(seven, slider, conf_level=None)
+
+
+def test_the_answer_says_on_which_scale_raters_agree_more():
+    noise = np.random.default_rng(5).normal(scale=25, size=240)
+    _, slider = two_scales(effect=1.5)
+    found = scales.compare(slider, slider.assign(rating=slider["rating"] + noise), names=("clear", "noisy"))
+    w = {row["scale"]: row for row in found.reliability.to_pylist()}
+    difference = w["clear"]["kendall_w"] - w["noisy"]["kendall_w"]
+    down = np.hypot(w["clear"]["kendall_w"] - w["clear"]["conf_low"], w["noisy"]["conf_high"] - w["noisy"]["kendall_w"])
+    assert difference - down > 0
+    assert found.answer.startswith("Raters agree more on clear than on noisy: ")
+    assert f"difference {difference:.2f} ({difference - down:.2f} to " in found.answer
+    same = scales.compare(slider, slider, names=("one", "other"))
+    assert same.answer.startswith("It cannot be told whether raters agree more on one than on other: ")
+    assert "difference 0.00 (−" in same.answer
+
+
+def test_agreement_of_other_numbers_of_raters_is_not_compared():
+    _, slider = two_scales(effect=1.5)
+    few = slider[slider["participant"].isin(["R0", "R1", "R2"])]
+    found = scales.compare(slider, few, names=("six", "three"))
+    assert "difference" not in found.answer and " on six" in found.answer and " on three" in found.answer
+    assert found.side_by_side().column_names[:4] == ["scale", "agreement", "agreement_low", "agreement_high"]
+    assert found.answer in found._repr_html_()
+
+
+def test_of_several_criteria_it_is_said_for_which_the_scales_differ():
+    _, slider = two_scales(effect=1.5)
+    both = pd.concat([slider.assign(kind="clarity"), slider.assign(kind="grammar")])
+    noise = np.where(both["kind"] == "clarity", np.random.default_rng(5).normal(scale=25, size=len(both)), 0.0)
+    found = scales.compare(both, both.assign(rating=both["rating"] + noise), criterion="kind", names=("a", "b"))
+    assert found.answer == "Raters agree more on one scale than on another for 1 of 2 criteria: clarity."
+    assert any(line.startswith("clarity: Raters agree more on a than on b") for line in found.sentences)
+    assert len(found.plot().axes) == 4
