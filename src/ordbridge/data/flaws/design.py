@@ -103,7 +103,8 @@ def _ranks(study: RatedStudy) -> Iterator[Flaw]:
                 "ranks",
                 f"every participant gave the systems of an item the numbers 1, 2, … once each{of}",
                 [],
-                "These are ranks, of which 1 is mostly the best, and not ratings; fit a Plackett–Luce model, as in R's PlackettLuce.",
+                "These are ranks, of which 1 is mostly the best, and not ratings; fit a Plackett–Luce model, as in R's "
+                "PlackettLuce.",
             )
 
 
