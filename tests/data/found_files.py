@@ -204,6 +204,15 @@ def a_length_beside_systems(folder: Path) -> Written:
 
 
 @writer
+def a_person_beside_numbered_systems(folder: Path) -> Written:
+    """Human is a system, too, although its name is not made like the others."""
+    names = dict(zip(SYSTEMS, ("System A", "System B", "Human"), strict=True))
+    rows = [[p, i, *(FLUENCY[p, i, s] for s in SYSTEMS)] for p in PEOPLE for i in ITEMS]
+    wanted = {(p, i, names[s]): r for (p, i, s), r in FLUENCY.items()}
+    return table(folder / "x.csv", [["annotator", "sentence", *names.values()], *rows]), {}, wanted
+
+
+@writer
 def names_of_raters_under_systems(folder: Path) -> Written:
     """The upper of two header rows begins with a gap, above the items."""
     upper = [None, *(cell for s in SYSTEMS for cell in (s, None, None, None))]

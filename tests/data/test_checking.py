@@ -172,3 +172,18 @@ def test_real_ratings(shared: Path) -> None:
 def test_ratings_cannot_name_their_own_groups(study: pd.DataFrame) -> None:
     with pytest.raises(InputError, match="'rating' is the response and also names the groups of a random effect"):
         ob.clmm("rating ~ system + (1 | rating)", study, engine="fast")
+
+
+def test_ranks_are_not_ratings() -> None:
+    """Every participant puts the systems of every item into an order; one tie, and these may be ratings."""
+    random = np.random.default_rng(1)
+    rows = [
+        {"participant": f"p{p}", "item": f"i{i}", "system": system, "rating": int(rank)}
+        for p in range(10)
+        for i in range(10)
+        for system, rank in zip("ABC", random.permutation(3) + 1, strict=True)
+    ]
+    found = ob.check(pd.DataFrame(rows))
+    assert found.errors and "ranks" in found.table["problem"].to_pylist()
+    rows[0]["rating"] = rows[1]["rating"]
+    assert "ranks" not in ob.check(pd.DataFrame(rows)).table["problem"].to_pylist()

@@ -75,8 +75,8 @@ def made_alike(names: Sequence[str]) -> list[int]:
     if len(decompose(labels)) > 1:
         return everything
     roles = [numbered_role(label) for label in labels]
-    for role in dict.fromkeys(roles):
-        same = [place for place in everything if role is not None and roles[place] == role]
+    for role in ("participant", "item"):  # beside System A and System B there may be another system called Human
+        same = [place for place in everything if roles[place] == role]
         if 0.5 * len(names) < len(same) < len(names):
             return same
     for _, split in _splitters(strong_only=False):

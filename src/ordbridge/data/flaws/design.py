@@ -24,6 +24,7 @@ MOST_LABELS = 12  # of a column that may hold criteria
 def design_flaws(study: RatedStudy) -> Iterator[Flaw]:
     """Yield what is wrong with the design as it was carried out."""
     yield from _repeats(study)
+    yield from _ranks(study)
     yield from _systems(study)
     yield from _links(study)
     yield from _few(study)
@@ -82,6 +83,29 @@ def _repeats(study: RatedStudy) -> Iterator[Flaw]:
         study.rows_of(again),
         "Keep one rating per participant and text, unless the repetition was planned.",
     )
+
+
+def _ranks(study: RatedStudy) -> Iterator[Flaw]:
+    """Find ranks: of the systems of an item every participant puts one first, one second, and so on."""
+    if study.levels is not None or not {"participant", "item", "system"} <= study.names.keys():
+        return
+    for criterion, chosen in study.criteria:
+        values = study.rating[chosen]
+        group = _together([study.names[role].code[chosen] for role in ("participant", "item")])
+        order = np.lexsort((values, group))
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        place = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+        several = len(order) > 1.5 * len(starts) and len(starts) >= ENOUGH
+        if several and (values[order] == place + 1).all():
+            of = f" for {criterion}" if criterion is not None else ""
+            yield Flaw(
+                "error",
+                "ranks",
+                f"every participant gave the systems of an item the numbers 1, 2, … once each{of}",
+                [],
+                "These are ranks, of which 1 is mostly the best, and not ratings; fit a Plackett–Luce model, as in R's "
+                "PlackettLuce.",
+            )
 
 
 def _together(parts: list[np.ndarray]) -> np.ndarray:
