@@ -223,7 +223,8 @@ def test_bad_requests_get_a_sentence(quiet: Server) -> None:
     for body in (b"[]", b"{", b"[" * 5000, b"{" + b" " * 70000 + b"}"):
         assert request(app, "POST", f"/studies/{study}/jobs", body, **mine)[0] == 400
     assert "nothing called" in request(app, "POST", f"/studies/{study}/jobs", b'{"kind": "eval"}', **mine)[1]["error"]
-    assert "larger than 1 MB" in request(app, "POST", "/studies?name=a.csv", b"x" * (2**20 + 1), **mine)[1]["error"]
+    large = {"Content-Length": str(2**20 + 1)}  # refused before anything of it is read
+    assert "larger than 1 MB" in request(app, "POST", "/studies?name=a.csv", b"", **mine, **large)[1]["error"]
     same = request(app, "POST", f"/studies/{study}/second?name=..%2Fdemo.csv", b"a", **mine)[1]
     assert "has the name of the first one" in same["error"]
     for wrong in (

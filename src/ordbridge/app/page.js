@@ -285,6 +285,7 @@ for (const button of document.querySelectorAll("button[data-job]")) {
     const options = planning ? sliders()
       : {...chosen(), reference: $("reference").value, engine: $("engine").value, anyway: $("anyway").checked};
     button.disabled = true;
+    place.replaceChildren(make("p", "starting"));
     try {
       const result = await work(kind, options, place);
       showResult(place, result);
