@@ -15,8 +15,8 @@ __all__ = ["as_scores", "finite", "spread_of", "t_quantile", "verdict_on"]
 
 def as_scores(given: Any) -> np.ndarray:
     """Return the scores as floats, in one row."""
-    values = np.asarray(given)
     try:
+        values = np.asarray(given)
         if values.dtype.kind in "cmM":  # which numpy would turn into some number
             raise TypeError
         return values.astype(float).ravel()
