@@ -90,3 +90,17 @@ def test_only_two_systems_and_thresholds_have_that_picture():
     for truth in (card2020.settings["low"], Truth((0.1, 0.2), (0.0,))):
         with pytest.raises(InputError, match="two systems and thresholds"):
             figures.implied_difference(truth)
+
+
+def test_a_contour_plot_ends_where_little_is_left_to_gain() -> None:
+    """With 2 ratings per text .9 is reached at 50 items; what was simulated is in the picture, too."""
+    from ordbridge.figures.plan import _interesting
+
+    def row(items: int, ratings: int, predicted: float, n: int = 0) -> dict[str, float]:
+        return {"items": items, "ratings_per_text": ratings, "predicted": predicted, "n": n}
+
+    rows = [row(m, r, min(m * r / 90, 0.99)) for r in (2, 10) for m in range(10, 501, 10)]
+    assert _interesting(rows, target=0.8) == (10, 50)
+    assert _interesting([*rows, row(120, 2, 0.99, n=200)], target=0.8) == (10, 120)
+    never = [row(m, 2, 0.3) for m in (10, 500)]
+    assert _interesting(never, target=0.8) == (10, 500)

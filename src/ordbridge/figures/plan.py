@@ -68,7 +68,9 @@ def _legend(figure: Figure) -> None:
 
 def _contours(figure: Figure, panel: Axes, plan: Plan, rows: list[dict[str, Any]]) -> None:
     ratings = np.array(sorted({row["ratings_per_text"] for row in rows}))
-    m, r = np.meshgrid(np.linspace(*_interesting(rows), ACROSS), np.linspace(ratings[0], ratings[-1], UP))
+    m, r = np.meshgrid(
+        np.linspace(*_interesting(rows, plan.asked["target"]), ACROSS), np.linspace(ratings[0], ratings[-1], UP)
+    )
     power = plan.curve.power(_distance(plan, rows), m, r)
     shades = panel.contourf(m, r, power, levels=np.linspace(0, 1, 11), cmap="Greys", alpha=0.4)
     figure.colorbar(shades, ax=panel, label="power (curve through all simulations)")
@@ -82,15 +84,17 @@ def _contours(figure: Figure, panel: Axes, plan: Plan, rows: list[dict[str, Any]
     panel.set_ylabel("ratings per text")
 
 
-def _interesting(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """Return from how many to how many items a picture goes: to where all that was simulated, or matters, is seen."""
+def _interesting(rows: list[dict[str, Any]], target: float) -> tuple[float, float]:
+    """Return from how many to how many items a picture goes: as far as simulations, or half of what is left to gain.
+
+    The latter with the fewest ratings per text, so that the line of the target is in the picture from end to end.
+    """
     items = sorted({row["items"] for row in rows})
-    seen = [row["items"] for row in rows if row["n"]]
-    flat = [row["items"] for row in rows if row["predicted"] >= ENOUGH]
     fewest = min(row["ratings_per_text"] for row in rows)
-    last = min((row["items"] for row in rows if row["ratings_per_text"] == fewest and row["predicted"] >= ENOUGH),
-               default=items[-1])  # fmt: skip
-    return items[0], max([last if flat else items[-1], *seen])
+    plenty = [
+        row["items"] for row in rows if row["ratings_per_text"] == fewest and row["predicted"] >= (1 + target) / 2
+    ]
+    return items[0], max([min(plenty, default=items[-1]), *(row["items"] for row in rows if row["n"])])
 
 
 def _price_lines(panel: Axes, plan: Plan, m: np.ndarray, r: np.ndarray) -> None:
