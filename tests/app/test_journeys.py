@@ -214,7 +214,7 @@ def test_r_computes_unless_another_engine_is_chosen(
     assert tab.input_value("#engine") == "r"
     assert "C is rated higher" in answered(tab, "compare")
     assert "--engine r" in tab.locator("[data-of=compare] code").text_content()
-    assert b"lmerTest" in kept(tab, "compare", "report.html")
+    assert b"--engine r" in kept(tab, "compare", "report.html")
 
 
 def test_without_r_the_native_engine_computes_and_the_page_says_so(app: str, tab: Any) -> None:
