@@ -43,7 +43,13 @@ def start(temporary: Path, *options: str) -> Started:
     """Start the page as people do."""
     command = [sys.executable, "-m", "ordbridge", "app", "--no-browser", *options]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background would not listen
+    )
     assert process.stdout is not None
     return Started(process, process.stdout.readline().split()[4], temporary)
 
