@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import ordbridge as ob
-from ordbridge.fast import engine
+from ordbridge.fast import solving
 from ordbridge.fast.clmm import DISTINCT, GAIN, laplace_objective
 
 MODELS = ("1 + (1 | g)", "x + (1 | g)", "1 + (x | g)", "x + (x | g)", "1 + (1 | g) + (1 | h)", "x + (1 | g) + (1 | h)")
@@ -37,8 +37,8 @@ def study(seed: int) -> pd.DataFrame:
 
 def refuted(fit: ob.Fit, starts: int, random: np.random.Generator) -> tuple[float, float]:
     """Return how much higher searches from random starts ended, converged and not."""
-    ready, value = engine._with_response(fit.problem)
-    ratings, _ = engine._ratings(fit.problem, ready, value)
+    ready, value = solving.with_response(fit.problem)
+    ratings, _ = solving.ratings_of(fit.problem, ready, value)
     structure, layout = ready.crossed
     own, scale = ratings.ordered(structure.order).unit()
     estimates = fit.estimates.estimate * scale

@@ -36,7 +36,7 @@ def answered(tab: Any, step: str) -> str:
 
 def kept(tab: Any, step: str, name: str) -> bytes:
     """Download a file by its link."""
-    with tab.expect_download() as download:
+    with tab.expect_download(timeout=PATIENT) as download:
         tab.click(f"[data-of={step}] a[download='{name}']")
     return Path(download.value.path()).read_bytes()
 

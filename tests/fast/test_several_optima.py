@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import ordbridge as ob
-from ordbridge.fast import engine
+from ordbridge.fast import solving
 from ordbridge.fast.clmm import laplace_objective
 
 pytestmark = pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
@@ -83,9 +83,9 @@ def test_no_other_maximum_is_higher_where_a_cauchit_fit_claims_to_have_converged
         if not fit.converged:
             continue
         claimed += 1
-        ready, value = engine._with_response(fit.problem)
+        ready, value = solving.with_response(fit.problem)
         structure, layout = ready.crossed
-        own, scale = engine._ratings(fit.problem, ready, value)[0].ordered(structure.order).unit()
+        own, scale = solving.ratings_of(fit.problem, ready, value)[0].ordered(structure.order).unit()
         for start in random_starts(fit, 8):
             objective = laplace_objective(own, structure, layout)
             objective.closeness = 1e-6

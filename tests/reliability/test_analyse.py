@@ -278,7 +278,7 @@ def test_the_checklist_answers_what_data_can_tell_and_leaves_lines_for_the_rest(
 @needs_data
 @pytest.mark.slow
 def test_flickr_is_recognised_as_sorted():
-    with pytest.warns(StatisticalWarning, match="never above 'P002' in any of 5822 common items"):
+    with pytest.warns(StatisticalWarning, match="never above rater 'P002' in any of 5822 common items"):
         result = rel.analyse(DATA / "flickr8k.csv")
     values = dict(
         zip(result.coefficients["coefficient"].to_pylist(), result.coefficients["estimate"].to_pylist(), strict=True)

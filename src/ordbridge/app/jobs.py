@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from multiprocessing import forkserver
 from pathlib import Path
@@ -24,6 +25,7 @@ from ordbridge.power.backends import environment
 
 __all__ = ["Jobs"]
 
+LONGEST_FOLDER = 70  # of temporary files; a socket's path has at most 104 characters, of which Python takes 32
 MOST_RUNNING = 4  # jobs of one study at a time
 _starting = threading.Lock()  # the environment is that of the whole process
 CLEANER = """
@@ -117,7 +119,7 @@ class Jobs:
         self._lock = threading.Lock()
         command = [sys.executable, "-IS", "-c", CLEANER, str(self._folder)]
         # in a session of its own: Ctrl-C and a closed terminal are for the program, not for who cleans up after it
-        if sys.platform != "win32":
+        if _can_copy():
             _context()
             with _starting, environment(PYTHONSAFEPATH="1"):
                 forkserver.ensure_running()  # it loads while the page is being looked at
@@ -183,9 +185,14 @@ class Jobs:
         self._cleaner.wait(10)
 
 
+def _can_copy() -> bool:
+    """Tell whether there can be a server of processes: its socket is a file, whose path may not be long."""
+    return sys.platform != "win32" and len(tempfile.gettempdir()) <= LONGEST_FOLDER
+
+
 def _context() -> Any:
     """Return how processes start: as copies of a small server with everything loaded, where that is possible."""
-    if sys.platform == "win32":
+    if not _can_copy():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["ordbridge.app.work"])
