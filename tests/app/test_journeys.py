@@ -36,6 +36,7 @@ def answered(tab: Any, step: str) -> str:
 
 def kept(tab: Any, step: str, name: str) -> bytes:
     """Download a file by its link."""
+    tab.wait_for_timeout(500)  # Chromium leaves out the eleventh of many downloads at once
     with tab.expect_download(timeout=PATIENT) as download:
         tab.click(f"[data-of={step}] a[download='{name}']")
     return Path(download.value.path()).read_bytes()
