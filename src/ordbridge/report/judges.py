@@ -17,11 +17,12 @@ def build(result: JudgeAnalysis) -> Page:
     """Return the answer, picture, tables and checks; :mod:`ordbridge.report.build` adds the rest."""
     page = Page(f"Can {result.judge} replace some raters?")
     headline = _headline(result)
-    page.answer(headline or result.answer, [*result.sentences[0 if headline else 1 : -1], f"{result.counted}."])
+    page.answer(headline or result.answer, [f"{result.counted}."])
     agreed = result.agreement
+    if agreed is not None and (agreed.calibration.num_rows or agreed.systems.num_rows):
+        page.picture(figures.judge_against_people(agreed), "Calibration, and whom the judge favours")
+    page.sentences(result.sentences[0 if headline else 1 : -1])  # with the symbols of the tests, so below the picture
     if agreed is not None:
-        if agreed.calibration.num_rows or agreed.systems.num_rows:
-            page.picture(figures.judge_against_people(agreed), "Calibration, and whom the judge favours")
         page.heading("The judge beside people").table(agreed.footing, "Each person left out in turn, the judge instead")
     if (means := result.estimates) is not None:
         page.heading("Means from people and judge together")
