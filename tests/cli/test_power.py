@@ -338,6 +338,7 @@ def test_a_goal_and_its_margin(tmp_path, capsys):
     assert "--goal equivalence needs --margin, above 0" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["true", "30"])
 def test_a_study_file_can_be_calibrated(value, tmp_path):
     file = tmp_path / "study.toml"

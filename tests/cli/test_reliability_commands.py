@@ -162,6 +162,7 @@ def two_scales(tmp_path):
     return _write(tmp_path / "vds.csv", header, seven), _write(tmp_path / "vas.csv", header, slider)
 
 
+@pytest.mark.slow
 def test_scales_side_by_side(command, two_scales, tmp_path):
     code, out, _ = command("scales", *two_scales, "--system", "system", "--item", "item", "--html", tmp_path / "s.html")
     assert code == 0

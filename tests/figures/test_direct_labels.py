@@ -19,6 +19,7 @@ def labels(panel):
     return [text.get_text() for text in panel.texts if text.get_label() != SUBTITLE]
 
 
+@pytest.mark.slow
 def test_places_keep_their_order_and_their_distance():
     places = np.array([0.5, 0.51, 0.52, 0.9, 0.99, 1.0, 0.0])
     found = apart(places, 0.08)
@@ -28,6 +29,7 @@ def test_places_keep_their_order_and_their_distance():
     assert apart(np.array([0.1, 0.9]), 0.08).tolist() == [0.1, 0.9]  # what is apart stays
 
 
+@pytest.mark.slow
 def test_power_curves_name_every_line_once_a_row_and_have_no_legend():
     design = {"kind": "counterbalanced", "texts_per_participant": 10}
     grid = Grid(truth=TRUTH, design=design, items=[20, 40], ratings_per_text=[1, 2], effect=[0.0, 0.8])
@@ -61,6 +63,7 @@ def test_lines_of_money_are_named_at_their_ends():
             assert drawn.axes[0].get_position().width > 0.4  # neither names nor legend push the picture together
 
 
+@pytest.mark.slow
 def test_a_figure_for_a_phone_has_short_lines_and_gives_everything_back():
     figure = empty_figure(9.0, 3.0)
     for panel in figure.subplots(1, 2):
@@ -82,6 +85,7 @@ def _texts(figure):
     return found
 
 
+@pytest.mark.slow
 def test_scales_are_drawn_with_agreement_and_systems():
     rng = np.random.default_rng(1)
     cells = [(f"s{s}", i, r) for s in range(3) for i in range(8) for r in range(4)]

@@ -43,6 +43,7 @@ def test_one_factor_as_by_quadrature() -> None:
     assert found.draws == 4000 and 1000 < found.effective_draws <= 4000
 
 
+@pytest.mark.slow
 def test_crossed_factors_as_by_a_sum_over_a_grid() -> None:
     """Three levels of one factor and three of another: six integrals, 25 points each."""
     random = np.random.default_rng(1)
@@ -72,6 +73,7 @@ def test_crossed_factors_as_by_a_sum_over_a_grid() -> None:
     assert draws.total == pytest.approx(error, abs=4 * standard_error(draws.influence))
 
 
+@pytest.mark.slow
 def test_parts_that_are_not_connected_have_weights_of_their_own(ratings: pd.DataFrame) -> None:
     """The same study twice, with other names: twice what is missing in the log likelihood, in two parts."""
     twice = pd.concat(

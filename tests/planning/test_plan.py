@@ -226,6 +226,7 @@ def test_a_pilot_warns_of_the_observed_effect_and_shows_its_uncertainty(pilot):
     assert len({tuple(sd) for sd in given.uncertainty["participant_sd"].to_pylist()}) == 6
 
 
+@pytest.mark.slow
 def test_draws_have_the_spread_of_the_estimates(pilot):
     """The bootstrap's spread of the effect is the fit's standard error."""
     from ordbridge.planning.pilot import read_pilot

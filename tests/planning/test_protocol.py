@@ -63,6 +63,7 @@ def test_the_pre_registration_has_everything_that_was_planned(plan):
     assert all(f"| {row['participants']} | {row['ratings']} |" in text for row in plan.protocol.looks)
 
 
+@pytest.mark.slow
 def test_the_planned_test_is_the_one_that_was_simulated(plan):
     data = study()
     found = compare_as_planned(data, plan.protocol, engine="fast")

@@ -27,6 +27,7 @@ def test_every_fit_leaves_a_row(grid, run_stub, tmp_path):
     assert again.power().equals(run.power())
 
 
+@pytest.mark.slow
 def test_all_models_see_the_same_dataset(grid, run_stub):
     fits = run_stub(grid).fits.to_pandas()
     loglik = fits.pivot(index=["cell", "replicate"], columns="model", values="loglik")

@@ -53,6 +53,7 @@ def test_another_run_is_refused(grid, run_stub, folder, options, sentence):
         run_stub(grid, sims=2, store=folder, **options)
 
 
+@pytest.mark.slow
 def test_another_grid_is_refused(grid, run_stub, folder):
     run_stub(grid, sims=2, store=folder)
     axes = {"variance": "low", "items": [20, 30], "ratings_per_text": 3, "effect": [0, 0.62]}

@@ -291,6 +291,7 @@ def test_a_column_of_the_old_name_is_found_with_a_warning():
         scales.compare(seven, slider, conf_level=None)
 
 
+@pytest.mark.slow
 def test_the_answer_says_on_which_scale_raters_agree_more():
     noise = np.random.default_rng(5).normal(scale=25, size=240)
     _, slider = two_scales(effect=1.5)
@@ -315,6 +316,7 @@ def test_agreement_of_other_numbers_of_raters_is_not_compared():
     assert found.answer in found._repr_html_()
 
 
+@pytest.mark.slow
 def test_of_several_criteria_it_is_said_for_which_the_scales_differ():
     _, slider = two_scales(effect=1.5)
     both = pd.concat([slider.assign(kind="clarity"), slider.assign(kind="grammar")])

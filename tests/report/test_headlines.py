@@ -27,6 +27,7 @@ def said(result: object) -> tuple[str, str]:
     return headline, re.sub("<[^>]*>", " ", above)
 
 
+@pytest.mark.slow
 def test_a_run_of_one_model_names_systems_size_and_study_but_no_model() -> None:
     grid = Grid(truth=TRUTH, design=DESIGN, items=[20, 80], ratings_per_text=2, effect=[0.0, 0.8])
     headline, above = said(run(grid, ["clm"], sims=40, engine="fast"))
@@ -39,6 +40,7 @@ def test_a_run_of_one_model_names_systems_size_and_study_but_no_model() -> None:
     assert "mc error" not in above and "n ok" not in above
 
 
+@pytest.mark.slow
 def test_a_run_of_several_models_says_which_in_words() -> None:
     grid = Grid(truth=TRUTH, design=DESIGN, items=10, ratings_per_text=1, effect=0.1)
     headline, above = said(run(grid, ["lm", "clm"], sims=20, engine="fast"))
@@ -46,6 +48,7 @@ def test_a_run_of_several_models_says_which_in_words() -> None:
     assert "by an ordinal model (clm)." in above
 
 
+@pytest.mark.slow
 def test_a_run_that_shows_equivalence_does_not_find_a_difference() -> None:
     grid = Grid(truth=TRUTH, design=DESIGN, items=20, ratings_per_text=2, effect=0.0)
     models = {"lm": {"kind": "lm", "goal": "equivalence", "margin": 0.4}}
@@ -65,6 +68,7 @@ def test_a_plan_names_what_is_to_be_found_and_its_price() -> None:
     assert not OPTIONS.search(methods(found))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ordbridge.errors.StatisticalWarning")
 def test_reliability_says_how_much_and_how_sure() -> None:
     headline, above = said(ob.reliability.analyse(ratings(ob.design.crossed(items=20, raters=5), TRUTH, seed=1)))
@@ -76,6 +80,7 @@ def test_reliability_says_how_much_and_how_sure() -> None:
     assert "Look for single raters" in above
 
 
+@pytest.mark.slow
 def test_a_judge_is_compared_with_people_before_any_test_is_named() -> None:
     rng = np.random.default_rng(1)
     true = rng.normal(3, 1, 60)
@@ -92,6 +97,7 @@ def test_a_judge_is_compared_with_people_before_any_test_is_named() -> None:
     assert not re.search("[εωρ]", page(found, "ordbridge").html().partition("<svg")[0])  # above the picture
 
 
+@pytest.mark.slow
 def test_a_comparison_has_the_size_and_its_uncertainty_in_the_headline() -> None:
     three = Truth(effects=(0.5, 1.1), thresholds=(-1.5, -0.3, 0.9, 2), participant_sd=(0.6, 0.2, 0.2),
                   item_sd=(0.5, 0.2, 0.2))  # fmt: skip

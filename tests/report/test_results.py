@@ -134,6 +134,7 @@ def test_the_methods_paragraph_of_r_names_versions(data):
     assert any("R Core Team" in reference for reference in references(fit))
 
 
+@pytest.mark.slow
 def test_markdown_and_latex_have_every_row(results):
     table = main_table(results["fit"])
     assert table["term"].to_pylist() == ["1|2", "2|3", "3|4", "systemB"]
@@ -243,6 +244,7 @@ def test_a_report_on_unequal_spread_and_moving_thresholds() -> None:
     assert "system moves every threshold on its own: χ²(3) = " in html
 
 
+@pytest.mark.slow
 def test_headline_and_table_of_a_fit_decide_by_the_same_test() -> None:
     """Here the interval in points excludes 0, but Wald's test of the coefficient, which R prints, has p = .067."""
     random = np.random.default_rng(7)
