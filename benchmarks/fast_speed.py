@@ -91,14 +91,18 @@ def four_models(rounds: int = 300) -> None:
     print("| simulation, four models, ms per dataset | " + " | ".join(f"{value:.1f}" for value in ms.values()) + " |")
     again = [four_models_of(50, 3, rounds) for _ in range(4)]  # a shared machine: how much does it vary?
     print(f"\n(50, 3) four times more: {', '.join(f'{value:.1f}' for value in again)} ms per dataset")
+    alone = {kind: four_models_of(50, 3, rounds, (kind,)) for kind in ("lm", "clm", "lmer", "clmm")}
+    print(f"(50, 3), simulation and one model: {', '.join(f'{kind} {ms:.1f}' for kind, ms in alone.items())} ms")
     minutes = 5 * 4 * 100 * sum(ms.values()) / 1000 / 60 / 2
     print(f"\nThe published grid (5 settings × 24 cells × 100 datasets × 4 models): {minutes:.1f} minutes on 2 cores")
 
 
-def four_models_of(items: int, ratings: int, rounds: int) -> float:
+def four_models_of(
+    items: int, ratings: int, rounds: int, kinds: tuple[str, ...] = ("lm", "clm", "lmer", "clmm")
+) -> float:
     """Return milliseconds of processor time a dataset, as the worker of a power run spends them."""
     grid = power.Grid(preset="howcroft2021", items=items, ratings_per_text=ratings, effect=0.31)  # all five settings
-    models = resolve(("lm", "clm", "lmer", "clmm"), grid.cells, preset=grid.preset)
+    models = resolve(kinds, grid.cells, preset=grid.preset)
     datasets, seconds = max(1, rounds // 5), 0.0
     for cell in grid.cells:
         for count in (1, datasets):  # the first loads what is compiled and makes the cell ready, as a worker does once
