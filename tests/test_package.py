@@ -67,6 +67,7 @@ def test_the_wheel_fits_from_another_folder(tmp_path: Path) -> None:
     assert float(cut) == pytest.approx(np.log(3.0))
 
 
+@pytest.mark.slow
 def test_no_test_asserts_one_thing_or_another() -> None:
     """Such a test cannot say which of the two it means."""
     for file in (ROOT / "tests").rglob("*.py"):

@@ -39,6 +39,7 @@ def texts() -> list[Path]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("better", PHRASES)
 def test_no_known_clumsy_phrase(better):
     """Lines are joined by spaces, so that a phrase cannot hide behind a line break."""

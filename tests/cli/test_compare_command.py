@@ -55,6 +55,7 @@ def test_one_command_answers_and_writes_everything(
     assert repr(row["adjusted"]) in written["html"].read_text()
 
 
+@pytest.mark.slow
 def test_all_tables_into_a_folder(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(file), "--engine", "fast", "--out", str(tmp_path / "all"), "--reference", "base"]) == 0
     names = {path.name for path in (tmp_path / "all").iterdir()}

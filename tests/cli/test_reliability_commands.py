@@ -39,6 +39,7 @@ def _write(path, header, rows):
     return path
 
 
+@pytest.mark.slow
 def test_reliability_shows_coefficients_readings_and_what_to_report(command, ratings_file):
     code, out, _ = command(
         "reliability", ratings_file, "--item", "item", "--rater", "participant", "--rating", "rating",
@@ -180,6 +181,7 @@ def test_scales_names_what_is_wrong(command, two_scales):
     assert "at least two scales" in err
 
 
+@pytest.mark.slow
 def test_scales_again_and_outside(command, two_scales, tmp_path):
     outside = _write(tmp_path / "measure.csv", ["system", "value"], [[f"S{i}", i / 10] for i in range(5)])
     seven, slider = two_scales

@@ -176,6 +176,7 @@ def test_between_participants_counts_how_many_each_system_has(study):
     consistent(found)
 
 
+@pytest.mark.slow
 def test_criteria_are_analysed_one_by_one_and_corrected_together(study):
     fluency = study(quality=(0.0, 0.45), seed=5).assign(criterion="fluency")
     meaning = study(quality=(0.0, 0.0), seed=6).assign(criterion="meaning")
@@ -317,6 +318,7 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
         assert row["p_value"] == pytest.approx(stats.chi2.sf(drawn[row["a"], row["b"]][0] / factor, 1), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_draws_end_early_where_the_rest_cannot_change_a_decision(study):
     from ordbridge.comparison.differences import FIRST, _is_clear
 

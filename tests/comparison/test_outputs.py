@@ -27,6 +27,7 @@ def test_a_comparison_is_frozen_and_made_of_arrow_tables(found):
     assert found.ranking["estimate"].to_pylist() == sorted(found.ranking["estimate"].to_pylist(), reverse=True)
 
 
+@pytest.mark.slow
 def test_every_output_has_the_corrected_p_values(found):
     """The corrected ones, and nowhere an uncorrected one that differs from them."""
     rows = found.pairs.to_pylist()
@@ -100,6 +101,7 @@ def test_the_methods_paragraph_says_who_rated_what(found):
     assert any(reference.startswith("Holm, S.") for reference in found.references())
 
 
+@pytest.mark.slow
 def test_the_page_has_warnings_answer_picture_and_methods_in_this_order(found):
     html = found.page("ordbridge compare <x>").html()
     marks = ("<h1>", "<svg", "<table", "<h2>Differences", "<h2>Checks", "<h2>For the paper", "<h2>How to repeat it")

@@ -138,6 +138,7 @@ def test_a_probability_never_contradicts_its_difference():
     assert (low > 0.5).all() and (high < 0.7).all()
 
 
+@pytest.mark.slow
 def test_the_time_left_is_that_of_all_pairs_and_of_new_draws_only(tmp_path):
     """Pairs take turns, and draws that are stored say nothing about how long new ones take."""
     told: list[Progress] = []

@@ -216,6 +216,7 @@ def test_a_model_that_needs_too_much_memory_is_refused_before_it_is_taken(monkey
             getattr(ob, model)("y ~ 1 + (1 | g) + (1 | h)", data, engine="fast")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 def test_designs_of_past_fits_do_not_pile_up() -> None:
     """The last sixteen are kept for fits of the same formula to new ratings; older ones are let go."""

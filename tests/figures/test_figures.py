@@ -38,6 +38,7 @@ def test_scale_views_shows_counts_gaussian_and_thresholds(ratings, tmp_path):
         assert (tmp_path / name).stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_scale_views_of_a_categorical_and_of_a_scale_from_zero(ratings):
     words = ["bad", "poor", "fair", "good", "excellent"]
     frame = pd.DataFrame({"answer": pd.Categorical.from_codes(ratings["rating"], words, ordered=True)})
@@ -75,6 +76,7 @@ def test_implied_difference_meets_the_origin_only_for_centred_slopes():
     assert np.interp(0, *centred.get_data()) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_latent_densities_are_those_of_the_truth():
     latent, _ = figures.implied_difference(Truth(0.3, (-1, 1), item_sd=(0.5, 1.2), link="logit")).axes
     for line, variance in zip((*lines(latent, GREY), *lines(latent, BLUE)), (0.25, 0.25 + 1.44), strict=True):

@@ -25,6 +25,7 @@ def independent(n, N, slope, seed):
     return table, people, judge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "N", "slope"), [(30, 200, 1.0), (15, 400, 0.3), (80, 60, 2.0), (50, 100, -1.0), (40, 90, 0)]
 )

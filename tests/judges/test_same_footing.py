@@ -69,6 +69,7 @@ def test_words_have_agreement_beyond_chance():
     assert rows["agreement"]["judge"] == pytest.approx((equal - chance) / (1 - chance), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_judge_who_favours_a_system_is_found_and_a_fair_one_is_not():
     unfair = ob.judges.agreement(rated(favour=0.7))
     assert unfair.favours_p < 0.001

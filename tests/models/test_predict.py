@@ -233,6 +233,7 @@ def test_simulated_ratings_have_the_marginal_distribution(
     assert 0.3 < np.mean(p_values) < 0.7
 
 
+@pytest.mark.slow
 def test_simulated_ratings_of_one_participant_belong_together(study: pd.DataFrame) -> None:
     """For the probit link two latent ratings are jointly normal, so two low ratings have a known probability."""
     ratings = as_rows(clmm(study, "probit").simulate(3000, seed=6)).astype(int)

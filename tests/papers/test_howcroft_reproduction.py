@@ -48,6 +48,7 @@ def test_a_single_low_cell_among_many_is_no_proof():
     assert judge.never_lower([slightly] * 100).verdict != FAILS
 
 
+@pytest.mark.slow
 def test_advantage_has_the_error_of_paired_shares():
     random = np.random.default_rng(1)
     rows = []

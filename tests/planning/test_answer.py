@@ -229,6 +229,7 @@ def test_the_size_of_a_few_raters_is_that_of_the_model_that_will_be_used():
     assert "lmer, REML" in str(found["lmer"]) and found["lmer"].asked["REML"] is True
 
 
+@pytest.mark.slow
 def test_a_linear_model_is_told_that_its_null_is_another():
     truth = Truth(effects=(0.5,), thresholds=(-1.8, -1.2, -0.6, 0, 0.6), item_sd=(0.6, 0.8))
     found = ob.planning.plan(truth, model="lm", vary={"items": 25, "ratings_per_text": 2}, most=20, null=50)

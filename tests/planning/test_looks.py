@@ -36,6 +36,7 @@ def test_the_level_is_kept_and_the_effect_is_found_early():
     assert f"{found.power:.0%}" in str(found)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(tmp_path):
     file = tmp_path / "looks.txt"
     short = {"datasets": 20, "null": 40, "looks": 2}

@@ -14,6 +14,7 @@ from ordbridge.errors import InputError
 from ordbridge.planning import decide, preregistration, read_protocol, sheet_of, write_protocol
 from ordbridge.simulate import Truth, ratings
 
+pytestmark = pytest.mark.slow
 MIXED = "rating ~ system + (1 | participant) + (1 | item)"
 TRUTH = Truth(effects=(0.9,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
 SIZE = {"vary": {"items": 24, "ratings_per_text": 2}, "texts_per_participant": 8}
@@ -31,7 +32,6 @@ def study(effect=0.9, seed=3, items=24):
     return table.set_column(table.column_names.index("system"), "system", names)
 
 
-@pytest.mark.slow
 def test_the_file_has_the_whole_plan(plan, tmp_path):
     path = write_protocol(plan.protocol, tmp_path / "plan.json")
     assert read_protocol(path) == plan.protocol
@@ -52,7 +52,6 @@ def test_the_file_has_the_whole_plan(plan, tmp_path):
         read_protocol(tmp_path / "nowhere.json")
 
 
-@pytest.mark.slow
 def test_the_pre_registration_has_everything_that_was_planned(plan):
     text = preregistration(plan)
     for heading in ("Hypothesis", "Sample size and its reason", "Model", "Test", "Stopping rule", "Exclusions"):
@@ -63,7 +62,6 @@ def test_the_pre_registration_has_everything_that_was_planned(plan):
     assert all(f"| {row['participants']} | {row['ratings']} |" in text for row in plan.protocol.looks)
 
 
-@pytest.mark.slow
 def test_the_planned_test_is_the_one_that_was_simulated(plan):
     data = study()
     found = compare_as_planned(data, plan.protocol, engine="fast")
@@ -75,7 +73,6 @@ def test_the_planned_test_is_the_one_that_was_simulated(plan):
     assert found.sentences[0].startswith("The planned difference between ours and base is found")
 
 
-@pytest.mark.slow
 def test_a_linear_pair_has_satterthwaites_test():
     linear = ob.planning.plan(TRUTH, model="lmer", formula=MIXED, **SIZE, **FEW).protocol
     data = study(seed=5)
@@ -116,7 +113,6 @@ def test_stop_or_go_on(plan):
     assert abs(on.z) == pytest.approx(abs(fit["estimate"] / fit["std_error"]), rel=1e-4)
 
 
-@pytest.mark.slow
 def test_the_commands_from_plan_to_stop(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TRUTH.to_toml("truth.toml")
@@ -150,7 +146,6 @@ def test_the_commands_from_plan_to_stop(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("Stop: ")
 
 
-@pytest.mark.slow
 def test_several_criteria_need_more_and_the_correlation_is_said():
     options = {**SIZE, "model": "lm", "most": 200, "null": 0}
     truth = TRUTH.shift(effect=0.6)
@@ -161,7 +156,6 @@ def test_several_criteria_need_more_and_the_correlation_is_said():
         ob.planning.plan(truth, criteria=2, looks=2, **options)
 
 
-@pytest.mark.slow
 def test_power_against_money_is_drawn():
     vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
     cost = {"cost": {"rating": 0.1}, "currency": "£", "spend": 12.0}

@@ -12,6 +12,7 @@ from ordbridge.planning.stopping import SHAPES, boundaries, crossing_probabiliti
 RPACT = {"obrien-fleming": "OF", "pocock": "P"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("times", [(1.0,), (0.5, 1.0), (0.2, 0.4, 0.6, 0.8, 1.0), (0.3, 0.5, 1.0)])
 def test_the_level_is_that_of_all_looks_together(shape, times):

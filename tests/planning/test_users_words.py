@@ -84,6 +84,7 @@ def test_a_fair_wage():
     assert Prices(loss=0.1).recruited(20) == 23 and math.isclose(Prices(loss=0.5).of(10, 1), 20.0)
 
 
+@pytest.mark.slow
 def test_what_if_raters_or_items_differ_more():
     found = ob.planning.plan(TRUTH, effect=0.5, **ONE)
     rows = {row["if"]: row["power"] for row in found.sensitivity.to_pylist()}
@@ -91,6 +92,7 @@ def test_what_if_raters_or_items_differ_more():
     assert [row["n"] for row in found.sensitivity.to_pylist()] == [200] * 4
 
 
+@pytest.mark.slow
 def test_pilots_keep_their_names(ratings):
     pilot = ratings.assign(system=np.where(ratings["system"] == "A", "rules", "gpt"))
     found = ob.planning.plan(pilot=pilot, effect=0.8, formula="rating ~ system", draws=3, **ONE)

@@ -46,6 +46,7 @@ def test_one_or_two_jobs_and_resumed_ten_times(grid, run_stub, tmp_path):
     assert same(one, pieces)
 
 
+@pytest.mark.slow
 def test_more_cells_and_replicates_change_nothing(grid, run_stub):
     small = run_stub(grid, sims=5).fits.drop_columns(["seconds"]).to_pylist()
     wider = Grid(preset="howcroft2021", variance=["high", "low"], items=[30, 20], ratings_per_text=3, effect=[0.62, 0])

@@ -66,6 +66,7 @@ def test_another_grid_is_refused(grid, run_stub, folder):
     run_stub(shuffled, sims=2, store=folder)  # the same cells in another order are the same run
 
 
+@pytest.mark.slow
 def test_fewer_sims_keep_what_is_there(grid, run_stub, folder):
     run_stub(grid, sims=4, store=folder)
     assert run_stub(grid, sims=2, store=folder).fits.num_rows == 4 * 4 * 2

@@ -52,6 +52,7 @@ def test_raters_who_agree_and_raters_who_do_neither():
     assert quietly(long(noise)).readings["reading"][0].as_py().startswith("Low agreement and low correlation")
 
 
+@pytest.mark.slow
 def test_every_value_is_the_functions_own_and_is_called_the_same():
     matrix = simulated([0, 0.5, -0.5])
     for level in ("nominal", "ordinal", "interval", "ratio"):
@@ -295,6 +296,7 @@ def test_flickr_shuffled_within_items_has_the_lower_gamma():
     assert not cautions(rel.prepare(shuffled))
 
 
+@pytest.mark.slow
 @needs_data
 def test_question_types_are_dominated_by_one_category():
     result = quietly(DATA / "qgstec_reeval3.csv", item="text_id", criterion="criterion")

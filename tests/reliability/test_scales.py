@@ -63,6 +63,7 @@ def test_w_is_over_the_systems_when_most_texts_were_not_rated_by_all():
     assert result[1]["n_ranked"] == 25
 
 
+@pytest.mark.slow
 def test_interchangeability_is_the_correlation_of_system_means():
     seven, slider = two_scales()
     rows = scales.compare(seven, slider, conf_level=None).interchangeability.to_pylist()
@@ -73,6 +74,7 @@ def test_interchangeability_is_the_correlation_of_system_means():
     assert rows[0]["n_systems"] == 5
 
 
+@pytest.mark.slow
 def test_tukey_against_statsmodels_and_the_count():
     seven, slider = two_scales(effect=0.25)
     result = scales.compare(seven, slider, conf_level=None)
@@ -220,6 +222,7 @@ def test_undefined_w_and_lacking_systems_are_said_and_the_rest_goes_on():
     assert undefined.sensitivity.num_rows == 2
 
 
+@pytest.mark.slow
 def test_adjusted_f_is_that_of_an_additive_model():
     from statsmodels.formula.api import ols
     from statsmodels.stats.anova import anova_lm

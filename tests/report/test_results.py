@@ -22,6 +22,7 @@ from ordbridge.report.manuscript import latex, main_table, markdown, methods, re
 from ordbridge.simulate import Truth, ratings
 from ordbridge.tables import write
 
+pytestmark = pytest.mark.slow
 TRUTH = Truth(effects=(0.6,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
 FORMULA = "rating ~ system + (1 | participant) + (1 | item)"
 
@@ -62,7 +63,6 @@ PICTURES = {"fit": 3, "run": 1, "plan": 2, "reliability": 5, "scales": 1, "repro
 EVERY = pytest.mark.parametrize("kind", list(PICTURES))
 
 
-@pytest.mark.slow
 @EVERY
 def test_a_report_has_answer_picture_table_checks_methods_and_command(results, kind):
     html = page(results[kind], repeat="ordbridge <again>").html()
@@ -90,7 +90,6 @@ def test_a_report_has_answer_picture_table_checks_methods_and_command(results, k
     assert not re.search(r"\w+_\w+=|ratings_per_text|conf_low|[a-z]+=\d", above)  # no options, no names of code
 
 
-@pytest.mark.slow
 def test_the_methods_paragraph_says_what_was_done(results):
     fit = methods(results["fit"])
     assert FORMULA in fit
@@ -111,7 +110,6 @@ def test_the_methods_paragraph_says_what_was_done(results):
     assert "Of 31 claims of the paper: 28 hold, 3 come out corrected." in methods(results["reproduction"])
 
 
-@pytest.mark.slow
 def test_the_references_are_those_that_were_used(results):
     cited = "\n".join(references(results["reliability"]))
     for author in ("Amidei", "Fleiss, J. L. (1971)", "Conger", "Gwet", "Krippendorff", "Goodman", "Cohen, J. (1960)"):
@@ -134,7 +132,6 @@ def test_the_methods_paragraph_of_r_names_versions(data):
     assert any("R Core Team" in reference for reference in references(fit))
 
 
-@pytest.mark.slow
 def test_markdown_and_latex_have_every_row(results):
     table = main_table(results["fit"])
     assert table["term"].to_pylist() == ["1|2", "2|3", "3|4", "systemB"]
@@ -175,7 +172,6 @@ def test_latex_compiles(results, tmp_path):
     assert done.returncode == 0
 
 
-@pytest.mark.slow
 def test_the_commands_write_reports(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write(data, "ratings.csv")
@@ -215,7 +211,6 @@ def test_the_commands_write_reports(data, tmp_path, monkeypatch, capsys):
     )
 
 
-@pytest.mark.slow
 def test_the_file_is_written_whole(results, tmp_path):
     assert write_report(results["fit"], tmp_path / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
 
@@ -244,7 +239,6 @@ def test_a_report_on_unequal_spread_and_moving_thresholds() -> None:
     assert "system moves every threshold on its own: χ²(3) = " in html
 
 
-@pytest.mark.slow
 def test_headline_and_table_of_a_fit_decide_by_the_same_test() -> None:
     """Here the interval in points excludes 0, but Wald's test of the coefficient, which R prints, has p = .067."""
     random = np.random.default_rng(7)
