@@ -106,6 +106,36 @@ def test_the_smallest_effect_is_a_bound_while_smaller_ones_are_undecided():
     assert "the smallest effect found with 80% power is 0.42. It is" in answered([row[::2]], "effect")[1]
 
 
+FOUR = {
+    "effect": [0.25, 0.5, 0.4],
+    "points": [0.2, 0.41, 0.33],
+    "superiority": [0.55, 0.61, 0.58],
+    "names": ["B", "BC", "BCR", "BR"],
+    "systems": ["A", "B", "C", "D"],
+}
+
+
+@pytest.mark.parametrize(("term", "words"), [
+    ("systemC", "a difference of +0.41 rating points between BCR and B (a text of BCR is rated higher in 61%; latent"),
+    ("C - B", "a difference of +0.21 rating points between BCR and BC (latent effect 0.25) is found"),
+    ("all pairs", "every difference that there is (rating points against B: BC +0.2, BCR +0.41, BR +0.33; latent"),
+    ("all against A", "every difference that there is (rating points against B: BC +0.2, BCR +0.41, BR +0.33; latent"),
+    ("any difference", "that the systems differ (rating points against B: BC +0.2, BCR +0.41, BR +0.33; latent"),
+])  # fmt: skip
+def test_several_systems_in_the_users_words(term, words):
+    sentence = answered([[design(100, 380, 400)]], "power", term=term, **FOUR)[1]
+    assert words in sentence and "is found in 95%" in sentence
+
+
+def test_the_smallest_effect_is_said_in_rating_points():
+    truth = Truth(effects=0.3, thresholds=(-1, 0, 1), item_sd=(0.5, 0))
+    asked = {"truth": truth.to_dict(), "names": ["base", "ours"]}
+    row = [design(50, *counts, effect=e) for e, counts in {0.38: (320, 400), 0.5: (370, 400)}.items()]
+    sentence = answered([row], "effect", **asked)[1]
+    whole = "at most +0.41 rating points (a text of ours is rated above one of base in 61%; latent effect 0.5). It is"
+    assert whole in sentence and "undecided: +0.31 rating points (80% of 400)" in sentence
+
+
 def test_what_deciding_takes():
     """A power of .85 is told from .80 by 196 datasets: 1.96 standard errors of .0255 are .05."""
     rows = [[design(100, 8500, 10_000)]]

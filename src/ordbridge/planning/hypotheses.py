@@ -63,8 +63,9 @@ def hypothesis(
         terms = list(system_terms(cell))
         if len(terms) > 1:
             raise InputError(
-                f"there are {len(labels)} systems; say what is tested: "
-                f"test=('{called[0]}', '{called[-1]}'), 'any', 'pairs' or ('reference', '{called[0]}')"
+                f"there are {len(labels)} systems; say what is tested: test={(called[0], called[-1])!r} for a pair, "
+                f"test={('reference', called[0])!r} for all pairs with one system, test='pairs' for all pairs, or "
+                "test='any' for any difference"
             )
         term = terms[0]
     elif isinstance(test, str) and test in ("any", "pairs"):
@@ -78,8 +79,8 @@ def hypothesis(
             term = _pair_name(labels, low, high)
         else:
             raise InputError(
-                f"test={test!r} is not a pair of the systems {', '.join(called)}; nor is it 'any', 'pairs' or "
-                f"('reference', '{called[0]}')"
+                f"test={test!r} is not a pair of the systems {', '.join(called)}; give two of them, "
+                f"test={('reference', called[0])!r}, test='pairs' or test='any'"
             )
     (model,) = resolve({kind: {"formula": formula or FORMULAS[kind], "term": term}}, [cell], goal=goal)
     return model

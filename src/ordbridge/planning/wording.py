@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ordbridge.planning.effect_words import aimed, smallest
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
 from ordbridge.planning.foresight import Powers
 from ordbridge.planning.money import Prices
@@ -32,12 +33,12 @@ def sentence_of(
     if kind == "effect":
         is_ = "is at most" if undecided else "is"
         text = (
-            f"With {design_words(best, asked)}, the smallest effect found with {goal} {is_} {_effect(best, asked):g}. "
-            f"It is found in {power_words(best)}."
+            f"With {design_words(best, asked)}, the smallest effect found with {goal} {is_} "
+            f"{_named(best, kind, asked, whole=True)}. It is found in {power_words(best)}."
         )
         return f"{text}{_undecided('Smaller effects are undecided', undecided, kind, rows, curve, asked)}"
     superlative, comparative = ("cheapest", "cheaper") if asked["cost"] else ("smallest", "smaller")
-    found = f"{_aimed(asked)} in {power_words(best)}."
+    found = f"{aimed(asked)} in {power_words(best)}."
     found = found[0].upper() + found[1:]
     if not undecided:
         return f"The {superlative} design with {goal} is {design_words(best, asked)}. {found}"
@@ -94,7 +95,7 @@ def tested_words(asked: Mapping[str, Any]) -> str:
 
 
 def _one_design(c: Candidate, rows: Rows, curve: Powers, asked: Mapping[str, Any], enough: int) -> str:
-    text = f"With {design_words(c, asked)}, {_aimed(asked)} in {power_words(c)}"
+    text = f"With {design_words(c, asked)}, {aimed(asked)} in {power_words(c)}"
     found, target = verdict(c, rows, asked["target"], enough), f"{asked['target']:.0%}"
     if found == "reaches":
         return f"{text}: it reaches {target}."
@@ -138,27 +139,6 @@ def _deciding(more: int, options: str, asked: Mapping[str, Any]) -> str:
     return f" About {more} more datasets would decide ({options})."
 
 
-def _wanted(asked: Mapping[str, Any]) -> str:
-    """Name the effect, in points and as a probability of being rated higher where that is known."""
-    effects = asked["effect"]
-    latent = ", ".join(f"{e:.3g}" for e in effects)
-    if len(effects) == 1 and "points" in asked:
-        points, higher = asked["points"][0], asked["superiority"][0]
-        first, second = asked["names"]
-        return (
-            f"a difference of {points:+.2g} rating points between {second} and {first} (a text of {second} is rated "
-            f"higher in {higher:.0%}; latent effect {latent})"
-        )
-    return f"an effect of {latent}"
-
-
-def _aimed(asked: Mapping[str, Any]) -> str:
-    """Say what a study does, as in "an effect of .3 is found"."""
-    if asked.get("margin") is None:
-        return f"{_wanted(asked)} is found"
-    return f"{asked['test']} is shown at {_wanted(asked)}"
-
-
 def power_words(c: Candidate) -> str:
     """Say the power of a design as a share of studies, with its interval."""
     return f"{c.power:.0%} of studies (95 % interval {c.interval[0]:.0%} to {c.interval[1]:.0%}, {c.n} datasets)"
@@ -172,11 +152,7 @@ def design_words(c: Candidate, asked: Mapping[str, Any]) -> str:
     return f"{_named(c, 'designs', asked)}, {c.participants} participants{lost}, {c.ratings} ratings in all{price}"
 
 
-def _named(c: Candidate, kind: str, asked: Mapping[str, Any]) -> str:
+def _named(c: Candidate, kind: str, asked: Mapping[str, Any], whole: bool = False) -> str:
     if kind == "effect":
-        return f"{_effect(c, asked):g}"
+        return smallest(asked.get("direction", 1) * c.effect, asked, whole)
     return f"{c.items} items × {c.ratings_per_text:g} ratings per text"
-
-
-def _effect(c: Candidate, asked: Mapping[str, Any]) -> float:
-    return float(asked.get("direction", 1) * c.effect)
