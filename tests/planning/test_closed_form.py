@@ -34,6 +34,14 @@ def test_without_any_spread_the_latent_variance_is_that_of_a_clm():
     assert fit.loc[fit["term"] == "systemB", "std_error"].item() == pytest.approx(np.sqrt(noise / 8000), rel=0.02)
 
 
+def test_parameters_take_their_share_of_the_ratings():
+    """Five thresholds, a difference, and three variances and covariances of raters and of items each: 12 of 120."""
+    _, raters, items, noise = sources_of(LOW).of_pair(0, 1)
+    known = raters / 5 + items / 30 + noise / 60
+    assert preview(LOW, 30, 2)["std_error"][0].as_py() ** 2 == pytest.approx(known * 120 / 108)
+    assert preview(LOW, 3, 2)["power"][0].as_py() == pytest.approx(0.05, abs=0.05)  # 12 ratings tell nothing
+
+
 @pytest.mark.slow
 def test_the_preview_is_near_simulated_power():
     """Six designs of the published settings, 200 datasets: within .05 and three Monte Carlo errors."""

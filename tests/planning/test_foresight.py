@@ -122,18 +122,18 @@ def test_a_whole_grid_takes_less_than_50_milliseconds():
 def test_any_difference_of_two_systems_is_their_test():
     """With two systems χ² with one df is the two-sided z test."""
     sources = sources_of(LOW)
-    m, r, raters = (np.array([v], dtype=float) for v in (60, 3, 15))
+    m, r, raters, left = (np.array([v], dtype=float) for v in (60, 3, 15, 1))
     difference, of_raters, of_items, noise = sources.of_pair(0, 1)
     z = difference / np.sqrt(of_raters / 15 + of_items / 60 + noise / 180)
     exact = norm.sf(1.959964 - z) + norm.sf(1.959964 + z)
-    assert any_power(sources, m, r, raters, 0.05)[0] == pytest.approx(exact, abs=1e-6)
-    assert every_power(sources, [(0, 1)], m, r, raters, 0.05)[0] == pytest.approx(exact, abs=0.03)
+    assert any_power(sources, m, r, raters, left, 0.05)[0] == pytest.approx(exact, abs=1e-6)
+    assert every_power(sources, [(0, 1)], m, r, raters, left, 0.05)[0] == pytest.approx(exact, abs=0.03)
 
 
 def test_every_pair_is_holms_procedure_on_normal_means():
     sources = sources_of(THREE)
     pairs = [(0, 1), (0, 2), (1, 2)]
-    m, r, raters = (np.array([v], dtype=float) for v in (80, 3, 29))
+    m, r, raters, left = (np.array([v], dtype=float) for v in (80, 3, 29, 1))
     covariance = sources.raters / 29 + sources.items / 80 + np.diag(sources.residual) / 240
     means = np.random.default_rng(5).multivariate_normal(sources.location, covariance, 4000)
     found = 0
@@ -141,7 +141,7 @@ def test_every_pair_is_holms_procedure_on_normal_means():
         z = [abs(mean[j] - mean[i]) / np.sqrt(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j])
              for i, j in pairs]  # fmt: skip
         found += max(holm(2 * norm.sf(z))) < 0.05
-    assert every_power(sources, pairs, m, r, raters, 0.05)[0] == pytest.approx(found / 4000, abs=0.04)
+    assert every_power(sources, pairs, m, r, raters, left, 0.05)[0] == pytest.approx(found / 4000, abs=0.04)
 
 
 def test_criteria_have_the_correlation_that_is_assumed_and_keep_their_distribution():

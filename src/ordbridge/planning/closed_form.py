@@ -10,6 +10,8 @@ with ``P`` raters, ``m`` items and ``r`` ratings per text. For ``lmer`` all term
 (:func:`ordbridge.simulate.rating_scale.rating_moments`). For ``clmm`` they are latent, and a rating is worth as much
 as a measurement of the latent quality with variance ``s = 1 / I``, where ``I`` is the information of one rating about
 its location, averaged over raters and items. The systems may differ in spread: ``D`` and ``s`` come from the truth.
+That information takes all other parameters as known. A study of ``n`` ratings estimates ``k`` parameters (thresholds,
+differences, variances and covariances), and ``V`` is larger by ``n / (n − k)``, as in any regression.
 
 The test divides the difference by a standard error that the study estimates too: with few raters or items it is often
 too small, and where a source of variance is small, it is often too large, because estimates below 0 are set to 0. Both
@@ -152,14 +154,15 @@ def preview(
     raters = np.broadcast_to(raters, m.shape)
     tested = [(0, s) for s in range(1, truth.systems)] if pairs is None else list(pairs)
     choice("test", test, ("hardest", "every", "any"))
-    found = [_of_pair(sources.of_pair(*pair), m, r, raters, alpha, model) for pair in tested]
+    left = _left(truth, model, texts * r)
+    found = [_of_pair(sources.of_pair(*pair), m, r, raters, left, alpha, model) for pair in tested]
     hardest = np.argmin([power for power, *_ in found], axis=0)
     power, adjusted, size, error = (np.choose(hardest, column) for column in zip(*found, strict=True))
     if test != "hardest":
         power = (
-            any_power(sources, m, r, raters, alpha)
+            any_power(sources, m, r, raters, left, alpha)
             if test == "any"
-            else every_power(sources, tested, m, r, raters, alpha)
+            else every_power(sources, tested, m, r, raters, left, alpha)
         )
         adjusted, size = power, np.full_like(size, alpha)
     return pa.table(
@@ -175,8 +178,23 @@ def preview(
     )
 
 
+def _left(truth: Truth, model: str, n: np.ndarray) -> np.ndarray:
+    """Return the share of ``n`` ratings that the parameters leave; REML leaves them all to the differences."""
+    if model == "lmer" or truth.categories is None:
+        return np.ones_like(n)
+    systems = truth.systems
+    parameters = (truth.categories - 1) + (systems - 1) + systems * (systems + 1)
+    return np.maximum(1 - parameters / n, LEAST)
+
+
 def _of_pair(
-    pair: tuple[float, float, float, float], m: np.ndarray, r: np.ndarray, raters: np.ndarray, alpha: float, model: str
+    pair: tuple[float, float, float, float],
+    m: np.ndarray,
+    r: np.ndarray,
+    raters: np.ndarray,
+    left: np.ndarray,
+    alpha: float,
+    model: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return power, size-adjusted power, size and standard error for designs."""
     from scipy.special import ndtr
@@ -185,17 +203,17 @@ def _of_pair(
     noise = of_ratings / (m * r)
     variance = of_raters / raters + of_items / m + noise
     spread = _EstimatedVariance.of(of_raters / raters, of_items / m, noise, raters, m, m * r)
-    shift = abs(difference) / np.sqrt(variance)
+    error = np.sqrt(variance / left)
     ratio = np.sqrt(spread.estimated / variance[..., None, None])  # of estimated to true standard error
 
     printed = spread.critical(alpha, model) * ratio
-    true = shift[..., None, None]
+    true = (abs(difference) / error)[..., None, None]
 
     def beyond(limit: np.ndarray) -> np.ndarray:
         return np.asarray((ndtr(true - limit) + ndtr(-true - limit)).mean((-1, -2)))
 
     size = 2 * ndtr(-printed).mean((-1, -2))
-    return beyond(printed), beyond(printed * _stretch(printed, alpha)[..., None, None]), size, variance**0.5
+    return beyond(printed), beyond(printed * _stretch(printed, alpha)[..., None, None]), size, error
 
 
 def _stretch(limits: np.ndarray, alpha: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Power in closed form where several differences are tested at once: Holm's family of pairs, and any difference at all.
 
-The means of systems are taken as normal with known covariance ``raters / P + items / m + diag(residual) / (m r)``.
+The means of systems are taken as normal with known covariance ``raters / P + items / m + diag(residual) / (m r)``, over
+the share of the ratings that the parameters leave (:mod:`ordbridge.planning.closed_form`).
 That a study only estimates it is left out, because a plan corrects the whole prediction by its simulations
 (:class:`ordbridge.planning.foresight.Foresight`).
 """
@@ -23,7 +24,13 @@ SAME = 1e-9
 
 
 def every_power(
-    sources: Sources, pairs: Sequence[tuple[int, int]], m: np.ndarray, r: np.ndarray, raters: np.ndarray, alpha: float
+    sources: Sources,
+    pairs: Sequence[tuple[int, int]],
+    m: np.ndarray,
+    r: np.ndarray,
+    raters: np.ndarray,
+    left: np.ndarray,
+    alpha: float,
 ) -> np.ndarray:
     """Return how often every pair that truly differs is found after Holm's correction over all pairs.
 
@@ -34,7 +41,7 @@ def every_power(
     """
     from scipy.stats import norm
 
-    covariance = _covariance(sources, m, r, raters)
+    covariance = _covariance(sources, m, r, raters, left)
     root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(sources.location)))
     low, high = (np.array(ends) for ends in zip(*pairs, strict=True))
     means = sources.location + np.einsum("...st,nt->...ns", root, _normal(len(sources.location)))
@@ -50,22 +57,24 @@ def every_power(
     return np.asarray((needed <= passed).mean(axis=-1))
 
 
-def any_power(sources: Sources, m: np.ndarray, r: np.ndarray, raters: np.ndarray, alpha: float) -> np.ndarray:
+def any_power(
+    sources: Sources, m: np.ndarray, r: np.ndarray, raters: np.ndarray, left: np.ndarray, alpha: float
+) -> np.ndarray:
     """Return the power of a likelihood ratio test of any difference: a noncentral χ² with one df less than systems."""
     from scipy.stats import chi2, ncx2
 
     count = len(sources.location)
     contrasts = np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
-    covariance = contrasts @ _covariance(sources, m, r, raters) @ contrasts.T
+    covariance = contrasts @ _covariance(sources, m, r, raters, left) @ contrasts.T
     difference = contrasts @ sources.location
     away = np.einsum("s,...st,t->...", difference, np.linalg.inv(covariance), difference)
     return np.asarray(ncx2.sf(chi2.isf(alpha, count - 1), count - 1, away))
 
 
-def _covariance(sources: Sources, m: np.ndarray, r: np.ndarray, raters: np.ndarray) -> np.ndarray:
+def _covariance(sources: Sources, m: np.ndarray, r: np.ndarray, raters: np.ndarray, left: np.ndarray) -> np.ndarray:
     """Return the covariance of the estimated means of systems: design × system × system."""
-    m, r, raters = (np.asarray(values)[..., None, None] for values in (m, r, raters))
-    return np.asarray(sources.raters / raters + sources.items / m + np.diag(sources.residual) / (m * r))
+    m, r, raters, left = (np.asarray(values)[..., None, None] for values in (m, r, raters, left))
+    return np.asarray((sources.raters / raters + sources.items / m + np.diag(sources.residual) / (m * r)) / left)
 
 
 @lru_cache(maxsize=8)
