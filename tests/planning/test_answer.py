@@ -44,6 +44,12 @@ def test_a_plan_whose_datasets_ran_out_recommends_nothing():
         assert words in sentence
 
 
+def test_a_larger_design_that_should_do_is_named_when_nothing_was_shown():
+    sentence = answered([[design(100, 320, 400), design(110, 330, 400), design(120), design(200)]])[1]
+    assert re.search(r"200 items × 3 ratings per text should have 9\d% and was not simulated: about 200 more", sentence)
+    assert "(datasets=1000)" in sentence
+
+
 def test_a_number_of_datasets_that_nobody_would_simulate_is_not_asked_for():
     """A power of .8 is told from .8 by no number of datasets; about .76 of 100 some hundreds say."""
     assert "No reasonable number of datasets would decide" in answered([[design(100, 1600, 2000)]])[1]

@@ -79,7 +79,10 @@ def _chosen(rows: Rows, curve: Powers, target: float, most: int, patient: bool) 
     """Return the candidate that is worth the next simulations."""
     verdicts = {id(c): verdict(c, rows, target, min(ENOUGH, most)) for c in everyone(rows)}
     reaching = [(c.price, c.effect) for c in everyone(rows) if verdicts[id(c)] == "reaches"]
-    waiting = [c for row in rows if (c := _next(row, verdicts, curve, target, most, patient)) is not None]
+    # After a candidate that all its simulations did not decide comes one far enough from the target to be decided.
+    tried = sum(c.n >= most and verdicts[id(c)] == "undecided" for c in everyone(rows))
+    aim = AIM / 2 if patient else AIM * (1 + tried)
+    waiting = [c for row in rows if (c := _next(row, verdicts, curve, target, most, aim, patient)) is not None]
     cheaper = [c for c in waiting if not reaching or (c.price, c.effect) < min(reaching)]
     if isinstance(curve, Foresight) and reaching:  # the smallest effect is worth finding, a penny is not
         price, effect = min(reaching)
@@ -88,7 +91,13 @@ def _chosen(rows: Rows, curve: Powers, target: float, most: int, patient: bool) 
 
 
 def _next(
-    row: Sequence[Candidate], verdicts: dict[int, str], curve: Powers, target: float, most: int, patient: bool
+    row: Sequence[Candidate],
+    verdicts: dict[int, str],
+    curve: Powers,
+    target: float,
+    most: int,
+    aim: float,
+    patient: bool,
 ) -> Candidate | None:
     """Return the predicted answer of the row, if more simulations of it are worth it."""
     power = predictions(curve, row)
@@ -98,7 +107,7 @@ def _next(
     between = range(below + 1, first)
     error = math.sqrt(target * (1 - target) / most)
     if isinstance(curve, Foresight):
-        return _proposed(row, between, power, target, AIM * error / (2 if patient else 1))
+        return _proposed(row, between, power, target, aim * error)
     margin = MARGIN * error
     likely = next((i for i in between if power[i] >= target + (0.0 if patient else margin)), None)
     if likely is not None:

@@ -9,13 +9,14 @@ import numpy as np
 
 from ordbridge.planning.effect_words import aimed, smallest
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
-from ordbridge.planning.foresight import Powers
+from ordbridge.planning.foresight import Powers, predictions
 from ordbridge.planning.money import Prices
 from ordbridge.planning.undecided import more_datasets, open_below
 
 __all__ = ["design_words", "notes_of", "over_pilots", "power_words", "sentence_of", "tested_words"]
 
 MOST_MORE = 4000  # datasets that somebody may want to add to a plan
+CLEARLY = 0.1  # above the target: what so few datasets as ENOUGH will show
 NAMED = 3  # undecided designs that are named; the table has the others
 
 
@@ -113,8 +114,16 @@ def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Powers, a
     if not undecided:
         top = f"; the best seen, {_named(best, kind, asked)}, has {best.power:.0%}" if best else ""
         return f"No {what} in the range reaches {target}: all fall short{top}."
-    text = f"No {what} in the range was shown to reach {target} with {sum(c.n for c in seen)} datasets."
-    return f"{text}{_undecided('Undecided are', undecided, kind, rows, curve, asked)}"
+    spent = sum(c.n for c in seen)
+    text = f"No {what} in the range was shown to reach {target} with {spent} datasets."
+    likely = zip(undecided, predictions(curve, undecided), strict=True)
+    sure = next(((c, p) for c, p in likely if not c.n and p >= asked["target"] + CLEARLY), None)
+    if sure is None:
+        return f"{text}{_undecided('Undecided are', undecided, kind, rows, curve, asked)}"
+    return (
+        f"{text} {_named(sure[0], kind, asked)} should have {sure[1]:.0%} and was not simulated: about {ENOUGH} more "
+        f"datasets would show it (datasets={spent + ENOUGH})."
+    )
 
 
 def _undecided(
