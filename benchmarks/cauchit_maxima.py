@@ -50,7 +50,7 @@ def refuted(fit: ob.Fit, starts: int, random: np.random.Generator) -> tuple[floa
         mean[: own.n_alpha].sort()
         objective = laplace_objective(own, structure, layout)
         objective.closeness = 1e-6
-        _, end, _, _, converged = objective.minimise(np.append(mean, entries), GAIN)
+        _, end, _, _, converged, _ = objective.minimise(np.append(mean, entries), GAIN)
         if np.isfinite(end):
             gains[converged] = max(gains[converged], -end - fit.estimates.loglik)
     return gains[True], gains[False]

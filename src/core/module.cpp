@@ -140,7 +140,9 @@ nb::tuple minimum(Objective& objective, const Doubles& x, double gain, const std
         Patience left = patience(seconds);
         found = minimise(objective, start, gain, inverse ? &guess : nullptr, iterations, left);
     }
-    return answer(found);
+    const std::size_t n = start.size();
+    return nb::make_tuple(numpy(found.x), found.value, numpy(found.gradient), found.evaluations, found.converged,
+                          numpy(found.inverse.data(), {n, n}));
 }
 
 template <class Objective>

@@ -31,6 +31,7 @@ struct Minimum {
     Vector gradient;
     int evaluations;
     bool converged;
+    Vector inverse;  // Hessian, as the steps of BFGS have shown it: with it a search can go on where it was stopped
 };
 
 namespace search {
@@ -152,7 +153,7 @@ template <class Objective>
 Minimum minimise(Objective& objective, const Vector& x, double gain, const Vector* inverse, int iterations,
                  Patience& patience) {
     const std::size_t n = x.size();
-    Minimum point{x, 0.0, Vector(n), 1, false};
+    Minimum point{x, 0.0, Vector(n), 1, false, Vector(n * n, 0.0)};
     point.value = objective.evaluate(x, point.gradient);
     if (!std::isfinite(point.value)) return point;
     Vector guess(n * n, 0.0), direction(n);
@@ -161,7 +162,8 @@ Minimum minimise(Objective& objective, const Vector& x, double gain, const Vecto
         guess = *inverse;
     else
         objective.guess(guess);
-    Vector B = guess;
+    Vector& B = point.inverse;
+    B = guess;
     for (int iteration = 0; iteration < iterations; ++iteration) {
         auto [slope, longest] = search::direction_of(B, point.gradient, direction);
         if (!(slope < 0.0)) {  // rounding has spoiled the approximation: start it again
@@ -202,7 +204,7 @@ constexpr double NEGATIVE = 1e-5;  // a curvature below minus this, relative to 
 template <class Objective>
 Minimum newton(Objective& objective, const Vector& x, double gain, int iterations, Patience& patience) {
     const std::size_t n = x.size();
-    Minimum point{x, 0.0, Vector(n), 1, false};
+    Minimum point{x, 0.0, Vector(n), 1, false, {}};
     Vector direction(n), other(n);
     for (int iteration = 0; iteration < iterations; ++iteration) {
         patience.check();

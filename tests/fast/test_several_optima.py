@@ -89,7 +89,7 @@ def test_no_other_maximum_is_higher_where_a_cauchit_fit_claims_to_have_converged
         for start in random_starts(fit, 8):
             objective = laplace_objective(own, structure, layout)
             objective.closeness = 1e-6
-            _, value_there, _, _, converged = objective.minimise(start * np.append(scale, [1.0, 1.0]), 1e-9)
+            _, value_there, _, _, converged, _ = objective.minimise(start * np.append(scale, [1.0, 1.0]), 1e-9)
             if converged:
                 assert -value_there < fit.estimates.loglik + 1e-4
     assert claimed >= 3

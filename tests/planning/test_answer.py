@@ -46,7 +46,7 @@ def test_a_plan_whose_datasets_ran_out_recommends_nothing():
 
 def test_a_larger_design_that_should_do_is_named_when_nothing_was_shown():
     sentence = answered([[design(100, 320, 400), design(110, 330, 400), design(120), design(200)]])[1]
-    assert re.search(r"200 items × 3 ratings per text should have 9\d% and was not simulated: about 200 more", sentence)
+    assert re.search(r"200 items × 3 ratings per text should have 9\d%: about 200 more", sentence)
     assert "(datasets=1000)" in sentence
 
 

@@ -51,6 +51,7 @@ class Minimum:
     gradient: np.ndarray
     evaluations: int
     converged: bool
+    inverse: np.ndarray | None = None  # of the Hessian, as far as the search knows it
     turned: bool = False  # from the end of a bent valley, so that both signs of the correlation were open to the search
 
 
@@ -65,19 +66,22 @@ def minimise(
     zero there stays zero; afterwards it is moved to see whether that is lower.
     """
 
-    def search(x: np.ndarray, iterations: int = 300) -> Minimum:
+    def search(x: np.ndarray, inverse: np.ndarray | None = None, iterations: int = 300) -> Minimum:
         with clock.watching() as seconds:
-            return Minimum(*objective.minimise(x, gain, iterations=iterations, seconds=seconds))
+            return Minimum(*objective.minimise(x, gain, inverse, iterations=iterations, seconds=seconds))
 
-    found = search(x, CREEPING)
+    def go_on(found: Minimum) -> Minimum:
+        return search(found.x, found.inverse)
+
+    found = search(x, iterations=CREEPING)
     if found.converged or not np.isfinite(found.value):
         return found
     mean = x.size - layout.factor.size
     ends = [np.append(found.x[:mean], entries) for entries in layout.turned(found.x[mean:])]
-    again = search(min(ends, key=lambda end: objective(end)[0])) if ends else search(found.x)
+    again = search(min(ends, key=lambda end: objective(end)[0])) if ends else go_on(found)
     used = found.evaluations + again.evaluations
     if ends and not again.value < found.value:  # the valley was none
-        again = search(found.x)
+        again = go_on(found)
         return replace(again, evaluations=used + again.evaluations)
     for k in mean + np.flatnonzero(layout.diagonal & (np.abs(again.x[mean:]) < MOVED)) if ends else ():
         moved = again.x.copy()

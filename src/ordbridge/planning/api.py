@@ -115,7 +115,7 @@ def plan(
         The same seed gives the same plan, with any number of jobs and after any interruption.
     datasets, most
         How many datasets are simulated in all, and for one design. A fixed design gets ``most``. Default: 1000 and 500;
-        400 and 300 for mixed models of more than two systems, which take much longer to fit.
+        400 and 200 for mixed models of more than two systems, which take much longer to fit.
     null
         How many datasets without any difference are simulated besides, of a design: for the type-I error of the test,
         and for its critical value. Default: 800, for mixed models of more than two systems 400; up to five

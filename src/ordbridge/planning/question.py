@@ -29,7 +29,7 @@ from ordbridge.simulate.presets import preset_named
 __all__ = ["OBSERVED", "Question", "ask"]
 
 USUAL = {"datasets": 1000, "most": 500, "null": 800}  # a size of 5 % is then known to 1.5 points to either side
-SLOW = {"datasets": 400, "most": 300, "null": 400}  # mixed models of more systems take twenty times as long to fit
+SLOW = {"datasets": 400, "most": 200, "null": 400}  # mixed models of more systems take twenty times as long to fit
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for
 OBSERVED = (
     "the effect is the one observed in the pilot, and power at the observed effect only repeats the pilot's p-value: "

@@ -15,6 +15,7 @@ COARSE = 20
 FIRST = 200  # simulations of a candidate that the closed form proposes: fewer say less than it does
 WORTH = 0.95  # of the price of the answer: what is not cheaper than this is not tried once there is one
 AIM = 3.2  # standard errors above the target where the closed form proposes, so that most proposals are confirmed
+FARTHEST = 0.6  # of the way from the target to 1: no proposal is further above it
 MARGIN = 2.0  # standard errors from the target within which ``most`` simulations would hardly decide
 LOOKS = (COARSE, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800)
 """Simulations after which the interval is looked at: each look about doubles what is known."""
@@ -107,7 +108,7 @@ def _next(
     between = range(below + 1, first)
     error = math.sqrt(target * (1 - target) / most)
     if isinstance(curve, Foresight):
-        return _proposed(row, between, power, target, aim * error)
+        return _proposed(row, between, power, target, min(aim * error, FARTHEST * (1 - target)))
     margin = MARGIN * error
     likely = next((i for i in between if power[i] >= target + (0.0 if patient else margin)), None)
     if likely is not None:

@@ -118,16 +118,21 @@ def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Powers, a
     text = f"No {what} in the range was shown to reach {target} with {spent} datasets."
     likely = zip(undecided, predictions(curve, undecided), strict=True)
     sure = next(((c, p) for c, p in likely if not c.n and p >= asked["target"] + CLEARLY), None)
-    if sure is None:
-        return f"{text}{_undecided('Undecided are', undecided, kind, rows, curve, asked)}"
-    return (
-        f"{text} {_named(sure[0], kind, asked)} should have {sure[1]:.0%} and was not simulated: about {ENOUGH} more "
-        f"datasets would show it (datasets={spent + ENOUGH})."
+    deciding = sure and (
+        f" {_named(sure[0], kind, asked)} should have {sure[1]:.0%}: about {ENOUGH} more datasets would show it "
+        f"(datasets={spent + ENOUGH})."
     )
+    return f"{text}{_undecided('Undecided are', undecided, kind, rows, curve, asked, deciding)}"
 
 
 def _undecided(
-    begin: str, undecided: list[Candidate], kind: str, rows: Rows, curve: Powers, asked: Mapping[str, Any]
+    begin: str,
+    undecided: list[Candidate],
+    kind: str,
+    rows: Rows,
+    curve: Powers,
+    asked: Mapping[str, Any],
+    deciding: str | None = None,
 ) -> str:
     """Name the undecided designs, those with the most simulations first, and what deciding would take."""
     if not undecided:
@@ -138,7 +143,8 @@ def _undecided(
         words.append(f"{rest} other{'s' if rest > 1 else ''}")
     more, most = more_datasets(undecided, curve, asked["target"])
     budget = sum(c.n for c in everyone(rows)) + more
-    return f" {begin}: {'; '.join(words)}.{_deciding(more, f'datasets={budget}, most={most}', asked)}"
+    deciding = deciding or _deciding(more, f"datasets={budget}, most={most}", asked)
+    return f" {begin}: {'; '.join(words)}.{deciding}"
 
 
 def _deciding(more: int, options: str, asked: Mapping[str, Any]) -> str:
