@@ -1,12 +1,13 @@
 """The power that a plan previews in closed form, beside simulated power.
 
-    python benchmarks/preview.py STORE [--sims 300]
+    python benchmarks/preview.py STORE [--sims 400] [--null 1000] [--models clmm lmer]
 
 Designs: the five settings of Howcroft & Rieser (2021) × 30, 60, 120, 240 items × 2, 3, 5 ratings per text, 25 texts per
 participant (60 designs), with treatment and with centred slopes in turn. The effect of each is the one that a normal
 test with known variances would find in 40, 60 or 80 % of studies, in turn, so that differences can show. STORE keeps
 every fit; a run that was stopped goes on. As many datasets without a difference as ``--null`` says give each design
-the size of the printed test and the critical value that keeps the level.
+the size of the printed test and the critical value that keeps the level; with ``--null 0`` only the printed test is
+compared.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import HOWCROFT2021
 
 AIMS = (0.4, 0.6, 0.8)
+MODELS: dict[str, dict[str, bool]] = {"clmm": {}, "lmer": {"REML": True}}
 
 
 def designs() -> list[tuple[str, Truth, int, int]]:
@@ -54,13 +56,16 @@ def main() -> None:
     parser.add_argument("store")
     parser.add_argument("--sims", type=int, default=400)
     parser.add_argument("--null", type=int, default=1000)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     args = parser.parse_args()
     rows = []
     for number, (setting, truth, items, ratings) in enumerate(designs()):
         design = {"kind": "counterbalanced", "texts_per_participant": 25}
         grid = Grid(truth=truth, design=design, items=items, ratings_per_text=ratings)
-        models = {"clmm": {}, "lmer": {"REML": True}}
-        found = run(grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", calibrate=args.null)
+        models = {name: MODELS[name] for name in args.models}
+        found = run(
+            grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", calibrate=args.null or False
+        )
         for row in found.power().to_pylist():
             said = _preview(truth, items, ratings, row["model"])
             rows.append(
@@ -76,13 +81,13 @@ def main() -> None:
                     "simulated": row["power"],
                     "difference": said["power"] - row["power"],
                     "adjusted preview": said["adjusted"],
-                    "adjusted": row["adjusted_power"],
-                    "adjusted difference": said["adjusted"] - row["adjusted_power"],
+                    "adjusted": (adjusted := row.get("adjusted_power", math.nan)),
+                    "adjusted difference": said["adjusted"] - adjusted,
                     "size preview": said["size"],
-                    "size": row["size"],
+                    "size": row.get("size", math.nan),
                 }
             )
-        print(pd.DataFrame(rows[-2:]).round(3).to_string(index=False, header=number == 0), flush=True)
+        print(pd.DataFrame(rows[-len(models) :]).round(3).to_string(index=False, header=number == 0), flush=True)
     table = pd.DataFrame(rows)
     print()
     for model, mine in table.groupby("model"):
@@ -90,7 +95,9 @@ def main() -> None:
             ("printed test", "simulated", "difference"),
             ("at a critical value that keeps the level", "adjusted", "adjusted difference"),
         ):
-            off = mine[column]
+            off = mine[column].dropna()
+            if off.empty:
+                continue
             noise = np.sqrt((mine[simulated] * (1 - mine[simulated])).mean() / args.sims)
             true = np.sqrt(max(off.var() - noise**2, 0))
             print(
@@ -98,7 +105,9 @@ def main() -> None:
                 f"{(off.abs() <= 0.05 + 2 * noise).mean():.0%} within .05 and two Monte Carlo errors ({noise:.3f}); "
                 f"standard deviation of the differences beyond Monte Carlo error {true:.3f}"
             )
-        size = mine["size preview"] - mine["size"]
+        size = (mine["size preview"] - mine["size"]).dropna()
+        if size.empty:
+            continue
         print(f"{model}, size of the printed test: bias {size.mean():+.4f}, largest {size.abs().max():.3f}")
 
 
