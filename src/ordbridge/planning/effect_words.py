@@ -16,7 +16,7 @@ def aimed(asked: Mapping[str, Any]) -> str:
     """Say what a study does, as in "a difference of +0.3 rating points between new and base (…) is found"."""
     if asked.get("margin") is not None:
         return f"{asked['test']} is shown at {_difference(asked)}"
-    if "points" not in asked or len(pairs_of(asked["term"], asked["systems"])) == 1:
+    if "points" not in asked or len(_pairs(asked)) == 1:
         return f"{_difference(asked)} is found"
     what = "that the systems differ" if asked["term"] == ANY else "every difference that there is"
     return f"{what} ({_distances(asked)}) is found"
@@ -38,7 +38,7 @@ def _difference(asked: Mapping[str, Any]) -> str:
     effects = asked["effect"]
     if "points" not in asked:
         return f"an effect of {', '.join(f'{e:.3g}' for e in effects)}"
-    ((low, high),) = pairs_of(asked["term"], asked["systems"])
+    ((low, high),) = _pairs(asked)
     latent, points = (values[high] - values[low] for values in ([0.0, *effects], [0.0, *asked["points"]]))
     first, second = asked["names"][low], asked["names"][high]
     higher = f"a text of {second} is rated higher in {asked['superiority'][high - 1]:.0%}; " if low == 0 else ""
@@ -53,3 +53,8 @@ def _distances(asked: Mapping[str, Any]) -> str:
     points = ", ".join(f"{name} {value:+.2g}" for name, value in zip(others, asked["points"], strict=True))
     latent = ", ".join(f"{effect:.3g}" for effect in asked["effect"])
     return f"rating points against {first}: {points}; latent effects {latent}"
+
+
+def _pairs(asked: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Return the pairs that are tested; two systems have only one, whatever its coefficient is called."""
+    return ((0, 1),) if len(asked["names"]) == 2 else pairs_of(asked["term"], asked["systems"])
