@@ -184,6 +184,8 @@ def main() -> None:
         print(f"\n{len(table)} plans, {len(below)} surely below their target; {args.datasets} datasets each.")
         over = table["overshoot"].dropna()
         print(f"Overshoot in ratings: median {over.median():.0%}, largest {over.max():.0%}.")
+        optimism = (table["planned"] - table["true power"]).mean()
+        print(f"The power in the plan less the true one: {optimism:.3f} on average.")
 
 
 if __name__ == "__main__":
