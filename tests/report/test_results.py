@@ -18,7 +18,8 @@ from ordbridge.papers import gladkoff2023
 from ordbridge.planning import plan
 from ordbridge.power import Grid, run
 from ordbridge.report.build import page, write_report
-from ordbridge.report.manuscript import latex, main_table, markdown, methods, references, without_options
+from ordbridge.report.manuscript import latex, main_table, markdown, methods, references
+from ordbridge.report.paragraphs import without_options
 from ordbridge.simulate import Truth, ratings
 from ordbridge.tables import write
 

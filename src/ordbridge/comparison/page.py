@@ -12,7 +12,8 @@ from ordbridge.comparison.wording import units
 from ordbridge.escaping import for_html
 from ordbridge.formats import html_table, listed
 from ordbridge.report.html import Page
-from ordbridge.report.manuscript import for_the_paper, without_options
+from ordbridge.report.manuscript import for_the_paper
+from ordbridge.report.paragraphs import without_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

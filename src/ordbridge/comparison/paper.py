@@ -13,7 +13,7 @@ from ordbridge.comparison.wording import corrected_by, units
 from ordbridge.escaping import for_latex, for_markdown
 from ordbridge.formats import listed, p_text, stars
 from ordbridge.models.kinds import KINDS
-from ordbridge.report import manuscript
+from ordbridge.report import manuscript, paragraphs
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
@@ -264,7 +264,7 @@ def _models(comparison: Comparison) -> list[str]:
         fit = comparison.fits[row["criterion"]]
         link = f" with {fit.problem.link} link" if fit.problem.ordinal else ""
         kind = KINDS[row["model"]].name
-        text = f"a {kind}{link}, {row['formula']}, fitted with {manuscript.fitted_with(fit)}"
+        text = f"a {kind}{link}, {row['formula']}, fitted with {paragraphs.fitted_with(fit)}"
         told.setdefault(text, []).append(row["criterion"] or "")
     sentences = []
     for text, criteria in told.items():

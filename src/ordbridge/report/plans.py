@@ -11,7 +11,7 @@ from ordbridge import figures
 from ordbridge.formats import as_text
 from ordbridge.planning.money import Prices
 from ordbridge.report.html import Page
-from ordbridge.report.manuscript import without_options
+from ordbridge.report.paragraphs import without_options
 from ordbridge.report.runs import NAMES, said_once
 
 if TYPE_CHECKING:
