@@ -101,13 +101,12 @@ def runs(store: Path, sims: int, jobs: int) -> dict[tuple[str, str], Run]:
                 (store / f"{kind} {items}x{ratings}", sims, jobs),
             )
     truths = {
-        "none": with_correlations(HUSE, (0.0, 0.0)),
-        "its own": with_correlations(HUSE, (-0.73, -0.02)),
-        "centred": replace(HUSE, slope_coding="centred"),
+        "HUSE itself, 0": with_correlations(HUSE, (0.0, 0.0)),
+        "HUSE itself, its own (−.73, −.02)": with_correlations(HUSE, (-0.73, -0.02)),
+        "HUSE itself, centred slopes": replace(HUSE, slope_coding="centred"),
     }
     for kind, truth in truths.items():
-        place = (store / f"HUSE {kind}", sims, jobs)
-        found["HUSE", kind] = _run({"HUSE": truth}, (-0.317, 0.0, 0.317), 100, 3, place)
+        found[kind, "100, 3"] = _run({"HUSE": truth}, (-0.317, 0.0, 0.317), 100, 3, (store / kind, sims, jobs))
     return found
 
 
