@@ -1,4 +1,4 @@
-"""Whether the tests of faults and attacks can fail: each guard is taken out once, and its test must notice.
+"""Whether the tests of faults and attacks can fail: each must pass, and notice when its guard is taken out.
 
     python tools/broken_on_purpose.py [WORD ...]
 
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 400  # a test that hangs without its guard has noticed
+PASSED, FAILED = 0, 1  # exit codes of pytest
 
 
 class Break(NamedTuple):
@@ -247,24 +248,32 @@ def main() -> None:
 
 
 def tried(one: Break) -> str:
-    """Break a guard, run its test, put everything back, and say how the test ended."""
+    """Run a guard's test as it is, break the guard, run it again, put everything back, and say how the test ended."""
     file = ROOT / "src" / "ordbridge" / one.file
     before = file.read_text(encoding="utf-8")
     if one.old not in before:
         return "THE GUARD IS NOT THERE"
-    path, *options = one.test.split(" ")
+    if ended(one.test) != PASSED:  # a test that always fails would notice everything
+        return "FAILS WITH THE GUARD, TOO"
+    try:
+        file.write_text(before.replace(one.old, one.new), encoding="utf-8")
+        code = ended(one.test)
+    finally:
+        file.write_text(before, encoding="utf-8")
+    return {PASSED: "NOT NOTICED", FAILED: "noticed"}.get(code, f"NO TEST RAN (pytest's exit code {code})")
+
+
+def ended(test: str) -> int:
+    """Return pytest's exit code on a test; one that hangs has failed."""
+    path, *options = test.split(" ")
     if options[:1] == ["-k"] and "[" in options[1]:  # one case of a test
         name, _, case = options[1].partition("[")
         options[1] = f"{name} and {case}"
     command = [sys.executable, "-m", "pytest", f"tests/{path}", *options, "-x", "-q", "-p", "no:cacheprovider"]
     try:
-        file.write_text(before.replace(one.old, one.new), encoding="utf-8")
-        code = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS).returncode
+        return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS).returncode
     except subprocess.TimeoutExpired:
-        return "noticed"
-    finally:
-        file.write_text(before, encoding="utf-8")
-    return {0: "NOT NOTICED", 1: "noticed"}.get(code, f"NO TEST RAN (pytest's exit code {code})")
+        return FAILED
 
 
 if __name__ == "__main__":

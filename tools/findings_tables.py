@@ -22,6 +22,7 @@ def tables() -> dict[str, str]:
         "claims": _claims("claims"),
         "left open": _claims("left_open"),
         "audit": _audit(),
+        "panel": _panel(),
     }
 
 
@@ -105,6 +106,21 @@ def _audit() -> str:
     ]
     head = ("", "model", "datasets", "median difference of p", "largest", "over 1 %", "decisions differ")
     return _markdown((*head, "R gave no p"), rows)
+
+
+def _panel() -> str:
+    """Write the panel that went through R: powers by both engines, and how far their p-values are apart."""
+    cells: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in _read("panel_through_r"):
+        cells.setdefault((row["items"], row["effect"]), {})[row["model"]] = row
+    rows = []
+    for (items, effect), by_model in cells.items():
+        linear, ordinal = by_model["lmer"], by_model["clmm"]
+        powers = (f"{float(m['power_r']):.2f} / {float(m['power_fast']):.2f}" for m in (linear, ordinal))
+        counts = (linear["over_1_percent"], linear["decisions_differ"], ordinal["decisions_differ"])
+        rows.append((items, effect, *powers, f"{float(ordinal['largest_apart']):.0e}", *counts))
+    head = ("items", "effect", "lmer, R / native", "clmm, R / native", "clmm's p differs by at most")
+    return _markdown((*head, "lmer's p by over 1 %", "lmer's decisions differ", "clmm's"), rows)
 
 
 def _read(name: str) -> list[dict[str, str]]:
