@@ -2,6 +2,8 @@
 
 import csv
 import math
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -224,6 +226,18 @@ def test_through_r_the_time_is_said_first(tmp_path):
     said = howcroft2021._how_long(grids, {"corrected-low": 100}, {"lm": {}}, 1, 2, tmp_path)
     assert said.startswith("through R, 3000 datasets will take about ")
     assert "with 2 worker processes" in said
+
+
+def test_a_small_study_that_took_long_by_chance_does_not_shorten_the_forecast(tmp_path, monkeypatch):
+    """Large cells take longer than small ones, also where of the two timed datasets the smaller one took longer."""
+    from ordbridge import power
+
+    took = iter((6.0, 4.0))
+    monkeypatch.setattr(power, "run", lambda *_, **__: SimpleNamespace(fits=pa.table({"seconds": [next(took)]})))
+    grids = howcroft2021._main(["corrected"], ["low"], both_signs=False)
+    said = howcroft2021._how_long(grids, {"corrected-low": 100}, {"lm": {}}, 1, 1, tmp_path)
+    hours = int(re.search(r"about (\d+) h", said)[1])
+    assert 3000 * 6.0 / 3600 < hours < 3000 * 60 / 3600
 
 
 @pytest.mark.needs_r

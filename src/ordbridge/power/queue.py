@@ -14,7 +14,10 @@ __all__ = ["Queue"]
 
 BATCH_SECONDS = 2.0  # long compared with the cost of sending a batch, short compared with a run
 LEAST_SECONDS = 0.05  # towards the end batches shrink to this, by which one worker may end before the other
-GROWTH = 1.5, 1.0, 2.0  # power of a cell's size with which fits take longer: before two sizes are known, least, most
+GROWTH = 0.6, 0.3, 2.0
+"""Power of a cell's size with which its fits take longer: before two sizes are known, least and most.
+
+On the published cells, from 300 to 10,000 ratings, it is 0.5 to 0.7 for R's clmm and 0.7 natively."""
 COST = {"lm": 1.0, "clm": 1.5, "lmer": 30.0, "clmm": 300.0}  # roughly, in R; only the order of the cells depends on it
 
 
