@@ -82,10 +82,11 @@ def _signs() -> str:
 
 def _claims(name: str) -> str:
     """Write the verdicts on the corrected simulator: on what the paper says, or on what it leaves open."""
-    chosen = [row for row in _read(name) if "published)" not in row["claim"]]
-    return _markdown(
-        ("claim", "what came out", "verdict"), [(row["claim"], row["ours"], row["verdict"]) for row in chosen]
-    )
+    head = {"claim": "claim", "where": "where", "ours": "what came out", "verdict": "verdict"}
+    if name == "left_open":
+        del head["where"]
+    rows = [tuple(row[column] for column in head) for row in _read(name) if "published)" not in row["claim"]]
+    return _markdown(tuple(head.values()), rows)
 
 
 def _audit() -> str:

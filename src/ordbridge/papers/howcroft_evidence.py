@@ -171,7 +171,8 @@ def _80_percent(evidence: Evidence, setting: str, variant: str) -> Row:
         return _row("80 percent, low", judge.reaches(linear, TARGET), variant)
     found = [judge.stays_below(linear, TARGET), judge.reaches(ordinal, TARGET)]
     words = f"lmer {found[0].found}, clmm {found[1].found}"
-    rule = f"holds: lmer's exact interval below {TARGET:g}, clmm's above it; {linear['n']} datasets"
+    datasets = min(linear["n"], ordinal["n"])
+    rule = f"holds: lmer's exact interval below {TARGET:g}, clmm's above it; {datasets} datasets"
     return _row("80 percent", Verdict(words, judge.all_of(found), rule), f"{setting}, {variant}")
 
 
