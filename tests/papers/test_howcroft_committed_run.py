@@ -66,6 +66,13 @@ def test_committed_run_was_audited_and_r_never_had_the_higher_likelihood():
             assert float(case["loglik"]) > float(case["loglik_r"])
 
 
+def test_half_the_items_is_decided_in_the_settings_of_figure_2():
+    claims = [row for row in rows_of(EVIDENCE / "claims.csv") if row["claim"].startswith("the ordinal model with 50")]
+    deciding = [row for row in claims if row["where"] == "Figure 2" and row["claim"].endswith("corrected)")]
+    assert len(deciding) == 6
+    assert {row["verdict"] for row in deciding} == {"holds", "does not hold"}
+
+
 def test_findings_have_the_tables_of_the_committed_run():
     spec = importlib.util.spec_from_file_location("findings_tables", ROOT / "tools" / "findings_tables.py")
     module = importlib.util.module_from_spec(spec)
