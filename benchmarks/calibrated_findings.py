@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from real_correlations import with_correlations
 
 from ordbridge.power import Grid, Run, run
 from ordbridge.simulate import Truth
@@ -36,14 +37,8 @@ STUDIES = {
 
 def slopes(setting: Truth) -> dict[str, Truth]:
     """Return the setting with three kinds of slopes."""
-    changes = {}
-    for group in ("participant", "item"):
-        intercept, slope = getattr(setting, f"{group}_sd")
-        if slope >= 2 * intercept:  # too large for the matched correlation: what centred slopes have instead
-            intercept = math.hypot(intercept, slope / 2)
-        changes |= {f"{group}_sd": (intercept, slope), f"{group}_corr": -slope / (2 * intercept)}
     centred = replace(setting, slope_coding="centred")
-    return {"0/1": setting, "0/1, matched": replace(setting, **changes), "−½/+½": centred}
+    return {"0/1": setting, "0/1, matched": with_correlations(setting, None), "−½/+½": centred}
 
 
 def runs(store: Path, sims: int, jobs: int) -> dict[tuple[str, str], Run]:

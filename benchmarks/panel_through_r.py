@@ -21,14 +21,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pyarrow import csv
 
 from ordbridge.bridge import rscript
 from ordbridge.power import load
-from ordbridge.simulate import Simulator
+from ordbridge.simulate import ratings
 
 KEYS = ["cell", "replicate", "model"]
 AXES = ["variance", "items", "ratings_per_text", "effect"]
-FITTED = ["df", "p_value", "loglik", "status", "message"]
+FITTED = ["df", "p_value", "loglik", "status", "message", "seconds"]
 FAR = 0.01  # of p
 SAME = 1e-3  # of log likelihood
 
@@ -75,17 +76,35 @@ def searched_again(cases: pd.DataFrame, store: Path) -> pd.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         for number, at in enumerate(linear):
             cell, replicate = cells[found.at[at, "cell"]], int(found.at[at, "replicate"])
-            rating = Simulator(cell.design, cell.truth, cell.variant).draw(
-                cell.stream(run.manifest["seed"], replicate)
-            )[0]
-            table = cell.design.to_pandas().assign(rating=rating)
-            table["system"] = (table["system"] == max(cell.systems)).astype(int)
-            table.to_csv(Path(folder) / f"{number:04d}.csv", index=False)
+            table = ratings(cell.design, cell.truth, cell.stream(run.manifest["seed"], replicate), cell.variant)
+            csv.write_csv(table, Path(folder) / f"{number:04d}.csv")
         printed = rscript.run(Path(__file__).with_name("lmer_again.R"), folder)
     found.loc[linear, ["loglik_again", "p_value_again"]] = [
         [float(word) for word in line.split()] for line in printed.splitlines()
     ]
     return found
+
+
+def words(both: pd.DataFrame, cases: pd.DataFrame, alpha: float) -> list[str]:
+    """Return what the page says of the panel, in sentences."""
+    short = cases["loglik_fast"] - cases["loglik_r"]
+    r, fast, again = (cases[f"p_value_{name}"] < alpha for name in ("r", "fast", "again"))
+    there = (cases["loglik_again"] - cases["loglik_fast"]).abs() < SAME
+    agree = there & ((cases["p_value_again"] / cases["p_value_fast"] - 1).abs() <= FAR)
+    unfinished = cases["message_r"].str.contains("failed to converge")
+    ordinal = both.loc[both["model"] == "clmm", "apart"].nlargest(2).to_list()
+    return [
+        f"clmm's p differs by {ordinal[0]:.2%} at most, next {ordinal[1]:.3%}",
+        f"p differs by more than {FAR:.0%}, or is missing, in {len(cases)} of {len(both)} fits; R warns in "
+        f"{cases['status_r'].eq('warning').sum()} of them, in {unfinished.sum()} that it failed to converge",
+        f"there R's log likelihood is lower by {short.median():.1f} in the median, by {short.min():.1g} to "
+        f"{short.max():.1f}; by less than .02 in {(short < 0.02).sum()}",
+        f"significant by R alone: {(r & ~fast).sum()}, natively alone: {(fast & ~r).sum()}",
+        f"R's other search ends at the native maximum in {there.sum()} of them, with the native p in {agree.sum()}; "
+        f"above it in {(cases['loglik_again'] > cases['loglik_fast'] + SAME).sum()}; with the native decision in "
+        f"{(again == fast).sum()}",
+        *(f"hours of fitting, {name}: {both[f'seconds_{name}'].sum() / 3600:.2g}" for name in ("r", "fast")),
+    ]
 
 
 def main() -> None:
@@ -99,25 +118,13 @@ def main() -> None:
     alpha = load(args.r).alpha
     table = summary(both, alpha)
     cases = both[(both["apart"] > FAR) | both["p_value_r"].isna() | both["p_value_fast"].isna()]
-    print(table.to_string(index=False, float_format=lambda x: f"{x:.3g}"))
-    higher = (both["loglik_r"] - both["loglik_fast"]).groupby(both["model"]).agg(["max", "min"])
-    print("\nR's log likelihood less the native one, largest and smallest:\n", higher.to_string(), sep="")
-    warned = cases["status_r"].eq("warning").sum()
-    print(
-        f"\np differs by more than 1 %, or is missing, in {len(cases)} of {len(both)} fits; R warns in {warned} of them"
-    )
     cases = searched_again(cases, args.r)
-    there = (cases["loglik_again"] - cases["loglik_fast"]).abs() < SAME
-    agree = (cases["p_value_again"] / cases["p_value_fast"] - 1).abs() <= FAR
-    higher = (cases["loglik_again"] > cases["loglik_fast"] + SAME).sum()
-    decided = ((cases["p_value_again"] < alpha) == (cases["p_value_fast"] < alpha)).sum()
-    print(
-        f"R's other search ends at the native maximum in {there.sum()} of them, with the native p in "
-        f"{(there & agree).sum()} and the native decision in {decided}; above it in {higher}"
-    )
+    print(table.to_string(index=False, float_format=lambda x: f"{x:.3g}"))
+    print(*words(both, cases, alpha), sep="\n")
     if args.out:
+        cases = cases.drop(columns=["cell", "seconds_r", "seconds_fast"])
         table.to_csv(args.out / "panel_through_r.csv", index=False, float_format="%.10g")
-        cases.drop(columns=["cell"]).to_csv(args.out / "panel_through_r_cases.csv", index=False, float_format="%.10g")
+        cases.to_csv(args.out / "panel_through_r_cases.csv", index=False, float_format="%.10g")
 
 
 if __name__ == "__main__":

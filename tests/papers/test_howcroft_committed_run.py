@@ -25,6 +25,12 @@ def committed(variant):
     return {(*(row[name] for name in where), float(row["effect"]), row["model"]): row for row in rows}
 
 
+def z_of(power, n, other, m):
+    """Return the difference of two shares of independent datasets in standard errors, which are never 0."""
+    pooled = (power * n + other * m) / (n + m)
+    return (power - other) / math.sqrt(max(pooled * (1 - pooled), 0.5 / (n + m)) * (1 / n + 1 / m))
+
+
 @pytest.mark.parametrize("variant", ["corrected", "published"])
 def test_committed_powers_are_those_of_the_published_code(variant):
     """An independent run of the published R code: all differences within Monte Carlo error, and none systematic."""
@@ -36,11 +42,8 @@ def test_committed_powers_are_those_of_the_published_code(variant):
             continue
         for model, column in (("lmer", "power_lme_re"), ("clmm", "power_clm_re")):
             mine = ours[row["setting"], row["n_items"], row["n_ratings"], float(row["effect"]), model]
-            theirs, n, m = float(row[column]), int(row["n_sims"]), int(mine["n"])
-            pooled = (theirs * n + float(mine["power"]) * m) / (n + m)
-            error = math.sqrt(max(pooled * (1 - pooled), 0.5 / (n + m)) * (1 / n + 1 / m))
-            differences.append(float(mine["power"]) - theirs)
-            z.append(differences[-1] / error)
+            differences.append(float(mine["power"]) - float(row[column]))
+            z.append(z_of(float(mine["power"]), int(mine["n"]), float(row[column]), int(row["n_sims"])))
     assert len(z) == 200
     assert max(np.abs(z)) < 4  # the largest of 200 correlated normals; 4 has a chance of about 1 %
     assert np.mean(np.square(z)) < 1.35
@@ -121,9 +124,6 @@ def test_the_panel_is_that_of_the_published_code():
             continue
         for model, column in (("lmer", "power_lme_re"), ("clmm", "power_clm_re")):
             if mine := ours.get((row["n_items"], float(row["effect"]), model)):
-                theirs, n = float(row[column]), int(row["n_sims"])
-                power = float(mine["power_r"])
-                pooled = (theirs * n + power * 100) / (n + 100)
-                z.append((power - theirs) / math.sqrt(max(pooled * (1 - pooled), 0.5 / (n + 100)) * (1 / n + 1 / 100)))
+                z.append(z_of(float(mine["power_r"]), int(mine["n"]), float(row[column]), int(row["n_sims"])))
     assert len(z) >= 8
     assert max(np.abs(z)) < 3.5  # of some twenty; 3.5 has a chance of about 1 %

@@ -106,10 +106,6 @@ REFERENCE = (
     "evaluations in NLP are even more under-powered than you think. EMNLP 2021, 8932-8939."
 )
 
-GROWTH_IN_R = 0.5
-"""Power of the number of ratings with which the time of R's clmm grows, started at the native optimum: 3 s for 300
-ratings and 20 s for 10,000 on the six published cells. From its own start it is 0.6."""
-
 figures = {"2": ("low", "representative", "high"), "3": tuple(settings), "all": tuple(settings)}
 """The settings of each figure."""
 
@@ -316,6 +312,7 @@ def _how_long(
     Their times differ more by chance than by size, so how time grows with size is not taken from them.
     """
     from ordbridge import power
+    from ordbridge.power.queue import GROWTH
     from ordbridge.progress import duration
 
     sample = []
@@ -325,9 +322,9 @@ def _how_long(
         )
         place = folder / f"timing-{n_items}x{n_ratings}"
         fits = power.run(grid, fitted, 1, seed, engine="r", jobs=1, store=place).fits
-        sample.append(sum(fits["seconds"].to_pylist()) / grid.cells[0].design.num_rows ** GROWTH_IN_R)
+        sample.append(sum(fits["seconds"].to_pylist()) / grid.cells[0].design.num_rows ** GROWTH)
     seconds = np.mean(sample) * sum(
-        datasets[name] * cell.design.num_rows**GROWTH_IN_R for name, grid in grids.items() for cell in grid.cells
+        datasets[name] * cell.design.num_rows**GROWTH for name, grid in grids.items() for cell in grid.cells
     )
     workers = number_of_workers(jobs)
     return (

@@ -14,10 +14,9 @@ __all__ = ["Queue"]
 
 BATCH_SECONDS = 2.0  # long compared with the cost of sending a batch, short compared with a run
 LEAST_SECONDS = 0.05  # towards the end batches shrink to this, by which one worker may end before the other
-GROWTH = 0.6, 0.3, 2.0
-"""Power of a cell's size with which its fits take longer: before two sizes are known, least and most.
-
-On the published cells, from 300 to 10,000 ratings, it is 0.5 to 0.7 for R's clmm and 0.7 natively."""
+GROWTH = 0.6
+"""Power of a cell's size with which its fits take longer, before two sizes are known (benchmarks/growth.py)."""
+LEAST_GROWTH, MOST_GROWTH = 0.3, 2.0
 COST = {"lm": 1.0, "clm": 1.5, "lmer": 30.0, "clmm": 300.0}  # roughly, in R; only the order of the cells depends on it
 
 
@@ -107,8 +106,9 @@ class Queue:
 
 def _growth(seconds: Mapping[float, float]) -> float:
     """Return the power of the size with which time grows, by the two largest sizes that are known."""
-    usual, least, most = GROWTH
     if len(seconds) < 2:
-        return usual
+        return GROWTH
     smaller, larger = sorted(seconds)[-2:]
-    return min(max(math.log(seconds[larger] / seconds[smaller]) / math.log(larger / smaller), least), most)
+    return min(
+        max(math.log(seconds[larger] / seconds[smaller]) / math.log(larger / smaller), LEAST_GROWTH), MOST_GROWTH
+    )
