@@ -15,8 +15,9 @@ keep <- function(name, means, pairs, against = NULL) {
 }
 clm_case <- function(name, data, reference) {
   data$rating <- factor(data$rating, ordered = TRUE); data$system <- factor(data$system)
-  grid <- emmeans(clm(rating ~ system, data = data), "system", mode = "mean.class")
-  ctrl <- contrast(grid, "trt.vs.ctrl", ref = which(levels(data$system) == reference), adjust = "mvt")
+  fit <- clm(rating ~ system, data = data)
+  grid <- emmeans(fit, "system", mode = "mean.class")
+  ctrl <- contrast(emmeans(fit, "system", mode = "latent"), "trt.vs.ctrl", ref = which(levels(data$system) == reference), adjust = "mvt")
   keep(name, grid, summary(pairs(grid, adjust = "holm")), summary(ctrl))
 }
 wine <- ordinal::wine
@@ -46,7 +47,8 @@ C <- t(combn(k, 2, function(ij) { v <- numeric(k); v[ij[1]] <- 1; v[ij[2]] <- -1
 m <- expected(par); S <- G %*% V %*% t(G); dd <- C %*% m; se <- sqrt(diag(C %*% S %*% t(C)))
 names_ <- apply(C, 1, function(v) paste(levels(d$system)[v == 1], "-", levels(d$system)[v == -1]))
 keep("soup clmm", data.frame(system = levels(d$system), estimate = m, SE = sqrt(diag(S))),
-     data.frame(contrast = names_, estimate = dd, SE = se, p.value = p.adjust(2 * pnorm(-abs(dd / se)), "holm")))
+     data.frame(contrast = names_, estimate = dd, SE = se, p.value = p.adjust(2 * pnorm(-abs(dd / se)), "holm")),
+     summary(pairs(emmeans(fit, "system", mode = "latent"), adjust = "holm")))
 
 if (!is.na(arguments[2])) {
   pplm <- read.csv(arguments[2]); pplm$system <- factor(pplm$system)

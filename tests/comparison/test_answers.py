@@ -32,8 +32,9 @@ def consistent(found: ob.comparison.Comparison) -> None:
     """No interval contradicts its p-value, no probability its difference, no letter a p-value."""
     for row in found.pairs.to_pylist():
         differs = row["adjusted"] < found.alpha
-        assert differs == (row["conf_low"] > 0 or row["conf_high"] < 0)
-        assert differs == (row["superiority_low"] > 0.5 or row["superiority_high"] < 0.5)
+        if row["conf_low"] is not None:  # an exact test of ratings that never vary has no interval
+            assert differs == (row["conf_low"] > 0 or row["conf_high"] < 0)
+            assert differs == (row["superiority_low"] > 0.5 or row["superiority_high"] < 0.5)
         assert row["adjusted"] >= row["p_value"]
     for criterion in found.criteria:
         shown = {row["system"]: row["letters"] for row in found.rows("ranking", criterion)}
@@ -83,37 +84,66 @@ def test_the_sentence_names_systems_direction_and_size(study):
     assert f"A is rated {row['difference']:.2f} points lower than B (95 % interval {high} to {low}" in str(against)
 
 
+BOTH = "rating ~ system + (1 | participant) + (1 | participant:system) + (1 | item) + (1 | item:system)"
+
+
 @pytest.mark.parametrize(
-    ("change", "model", "formula"),
+    ("change", "models", "formulas"),
     [
-        (lambda d: d.drop(columns="participant"), "clmm", "rating ~ system + (system | item)"),
-        (lambda d: d.drop(columns="item"), "clmm", "rating ~ system + (system | participant)"),
-        (lambda d: d[["system", "rating"]], "clm", "rating ~ system"),
-        (lambda d: d[d.participant == "p3"], "clmm", "rating ~ system + (1 | item)"),
-        (lambda d: d[d.participant.isin(["p1", "p2"])], "clmm", "rating ~ system + participant + (system | item)"),
-        (lambda d: d[d.item == "i1"], "clmm", "rating ~ system + (1 | participant)"),
-        (lambda d: d.assign(rating=(d.rating > 3).astype(int)), "clmm", None),
-        (lambda d: d.assign(rating=np.where(d.rating > 3, "yes", "no")), "clmm", None),
-        (lambda d: d.assign(rating=d.rating > 3), "clmm", None),
-        (lambda d: d.assign(rating=17.3 * d.rating + np.arange(len(d)) % 7), "lmer", None),
-        (lambda d: d.assign(system=d.system.map({"A": 1, "B": 2, "C": 10})), "clmm", None),
-        (lambda d: d.sample(frac=0.4, random_state=1), "clmm", None),
-        (lambda d: d.assign(rating=d.rating.where(np.arange(len(d)) % 9 > 0)), "clmm", None),
-        (lambda d: d.assign(rating=d.rating / 2), "clmm", None),
-        (lambda d: d.assign(item=d.item + d.system), "clmm", None),
-        (lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]), "clmm", "rating ~ system + (system | item)"),
-        (lambda d: d.assign(system=d.system.map({"A": "A | é", "B": "`B`; x", "C": "C_{x}&<b>%"})), "clmm", None),
-        (lambda d: d.assign(rating=d.rating.where(d.system != "C", 5)), "lmer", None),  # separated
+        (
+            lambda d: d.drop(columns="participant"),
+            ["lmer", "clmm"],
+            ["rating ~ system + (1 | item) + (1 | item:system)", "rating ~ system + (system | item)"],
+        ),
+        (
+            lambda d: d.drop(columns="item"),
+            ["lmer", "clmm"],
+            [
+                "rating ~ system + (1 | participant) + (1 | participant:system)",
+                "rating ~ system + (system | participant)",
+            ],
+        ),
+        (lambda d: d[["system", "rating"]], ["lm", "clm"], ["rating ~ system"] * 2),
+        (lambda d: d[d.participant == "p3"], ["lmer", "clmm"], ["rating ~ system + (1 | item)"] * 2),
+        (
+            lambda d: d[d.participant.isin(["p1", "p2"])],
+            ["lmer", "clmm"],
+            [
+                "rating ~ system + participant + (1 | item) + (1 | item:system)",
+                "rating ~ system + participant + (system | item)",
+            ],
+        ),
+        (lambda d: d[d.item == "i1"], ["lmer", "clmm"], ["rating ~ system + (1 | participant)"] * 2),
+        (lambda d: d.assign(rating=(d.rating > 3).astype(int)), ["lmer", "clmm"], None),
+        (lambda d: d.assign(rating=np.where(d.rating > 3, "yes", "no")), ["lmer", "clmm"], None),
+        (lambda d: d.assign(rating=d.rating > 3), ["lmer", "clmm"], None),
+        (lambda d: d.assign(rating=17.3 * d.rating + np.arange(len(d)) % 7), ["lmer"], [BOTH]),
+        (lambda d: d.assign(system=d.system.map({"A": 1, "B": 2, "C": 10})), ["lmer", "clmm"], None),
+        (lambda d: d.sample(frac=0.4, random_state=1), ["lmer", "clmm"], None),
+        (lambda d: d.assign(rating=d.rating.where(np.arange(len(d)) % 9 > 0)), ["lmer", "clmm"], None),
+        (lambda d: d.assign(rating=d.rating / 2), ["lmer", "clmm"], None),
+        (lambda d: d.assign(item=d.item + d.system), ["lmer", "clmm"], None),
+        (
+            lambda d: d.assign(participant=[f"q{k}" for k in range(len(d))]),
+            ["lmer", "clmm"],
+            ["rating ~ system + (1 | item) + (1 | item:system)", "rating ~ system + (system | item)"],
+        ),
+        (
+            lambda d: d.assign(system=d.system.map({"A": "A | é", "B": "`B`; x", "C": "C_{x}&<b>%"})),
+            ["lmer", "clmm"],
+            None,
+        ),
+        (lambda d: d.assign(rating=d.rating.where(d.system != "C", 5)), ["lmer"], None),  # separated: no latent model
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.slow
-def test_designs_of_every_kind(study, change, model, formula):
+def test_designs_of_every_kind(study, change, models, formulas):
     data = change(study())
     found = compared(data)
-    assert found.models["model"].to_pylist() == [model]
-    if formula is not None:
-        assert found.models["formula"].to_pylist() == [formula]
+    assert found.models["model"].to_pylist() == models
+    if formulas is not None:
+        assert found.models["formula"].to_pylist() == formulas
     top = found.ranking["system"].to_pylist()[0]
     best = data.assign(rating=pd.factorize(data.rating, sort=True)[0]).groupby("system").rating.mean().idxmax()
     assert top == str(best)
@@ -126,7 +156,6 @@ def test_designs_of_every_kind(study, change, model, formula):
     ("change", "words"),
     [
         (lambda d: d[d.system == "A"], "there is one system only, 'A'"),
-        (lambda d: d.assign(rating=3), "all ratings are 3"),
         (
             lambda d: d[(d.participant == "p1") & (d.system == "A") | (d.participant == "p2") & (d.system == "B")],
             "2 participants, and each rated one system only",
@@ -139,41 +168,60 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(study, change, words):
         compared(change(study()))
 
 
-def test_few_ratings_have_no_answer(study):
-    found = compared(study().iloc[:6])
-    assert not found.criteria and found.pairs.num_rows == 0
-    assert "parameters for 6 ratings" in found.notes[-1]
-    assert found.checks.to_pylist()[-1]["severity"] == "error"
-    assert "parameters for 6 ratings" in found._repr_html_() and "<h1>There is no answer" in found.page().html()
+def test_six_ratings_still_have_an_answer_in_points_but_none_on_the_latent_scale(study):
+    few = study().iloc[:6]
+    found = compared(few)
+    assert found.pairs["latent_p_value"].to_pylist() == [None] * 3
+    assert any("parameters for 6 ratings" in note for note in found.notes)
+    consistent(found)
+    none = compared(few, estimand="latent")
+    assert not none.criteria and none.pairs.num_rows == 0 and "parameters for 6 ratings" in str(none)
+    assert none.checks.to_pylist()[-1]["severity"] == "error"
+    assert "parameters for 6 ratings" in none._repr_html_() and "<h1>There is no answer" in none.page().html()
     with pytest.raises(ob.InputError, match="there is no answer to write"):
-        found.latex()
+        none.latex()
 
 
 @pytest.mark.slow
-def test_with_few_raters_the_bootstrap_is_used_and_said(study):
+def test_with_few_raters_the_latent_test_is_a_bootstrap_with_its_own_interval(study):
+    from scipy import stats
+
     data = study(quality=(0.0, 0.4), raters=4, items=25, slope=0.5)
-    found = compared(data, draws=99)
+    found = compared(data, draws=99, estimand="latent")
     assert found.models["test"].to_pylist() == ["bootstrap"]
     assert "system | participant" in found.models["formula"].to_pylist()[0]
-    assert any("bootstrap (99 draws, native fits), because with 4 participants" in note for note in found.notes)
-    assert "few-raters" not in found.checks["problem"].to_pylist()  # that warning asks for the bootstrap
-    printed = compared(data, test="wald")
-    assert "few-raters" in printed.checks["problem"].to_pylist()
+    assert any("Bartlett's correction (99 simulated datasets): with 4 participants" in note for note in found.notes)
     # the same as the test of the fit
     fit = found.fits[None]
     tested = fit.test("system", method="bartlett", draws=99).to_pylist()[0]
-    assert found.pairs["p_value"].to_pylist() == pytest.approx([tested["p_value"]], rel=1e-9)
+    [row] = found.pairs.to_pylist()
+    assert row["p_value"] == pytest.approx(tested["p_value"], rel=1e-9)
+    assert row["latent_p_value"] == pytest.approx(fit.tidy()["p_value"].to_pylist()[-1])  # as R prints it
+    # its interval ends where the likelihood ratio of R's kind, over Bartlett's factor, reaches the quantile
+    factor = fit.test("system", method="lrt").to_pylist()[0]["statistic"] / tested["statistic"]
+    level = stats.chi2.cdf(factor * stats.chi2.isf(0.05, 1), 1)
+    profile = fit.confint("profile", conf_level=level).to_pylist()
+    sign = 1 if row["a"] == "B" else -1
+    [ends] = [
+        (one["conf_low"], one["conf_high"]) for one in profile if one["term"] == "systemB" and one["effect"] == "fixed"
+    ]
+    assert sorted([sign * row["conf_low"], sign * row["conf_high"]]) == pytest.approx(ends, rel=1e-4)
     consistent(found)
-    many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5))
+    many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5), estimand="latent")
     assert many.models["test"].to_pylist() == ["t"]
 
 
-def test_between_participants_counts_how_many_each_system_has(study):
+def test_between_participants_each_system_has_its_own_spread(study):
     data = study(quality=(0.0, 1.5), raters=12)
     own = data.participant.str[1:].astype(int) % 2 == (data.system == "B")
-    found = compared(data[own], draws=49)
-    assert found.models["test"].to_pylist() == ["bootstrap"]
+    found = compared(data[own])
+    assert found.pairs["test"].to_pylist() == ["t"]
     consistent(found)
+    # everyone saw one system: the linear mixed model with a variance of participants for each
+    table = data[own].assign(first=lambda d: (d.system == "A") * 1.0, second=lambda d: (d.system == "B") * 1.0)
+    formula = "rating ~ system + (0 + first | participant) + (0 + second | participant) + (system | item)"
+    wanted = ob.lmer(formula, table, engine="fast").tidy().to_pylist()[1]
+    assert found.pairs["p_value"].to_pylist() == pytest.approx([wanted["p_value"]], rel=1e-4)
 
 
 @pytest.mark.slow
@@ -192,11 +240,12 @@ def test_criteria_are_analysed_one_by_one_and_corrected_together(study):
 
 
 def test_one_criterion_without_an_answer_leaves_the_others(study):
-    data = pd.concat([study().assign(criterion="fluency"), study().assign(criterion="length", rating=1)])
-    found = compared(data)
+    data = study().assign(criterion="fluency")
+    alone = data[data.system == "A"].assign(criterion="length")
+    found = compared(pd.concat([data, alone]))
     assert found.criteria == ("fluency",)
-    assert "length: no answer, because all ratings are 1" in found.notes[-1]
-    assert found.checks.to_pylist()[-1]["what"].startswith("length: all ratings are 1")
+    assert found.notes[-1].startswith("length: no answer, because there is one system only")
+    assert found.checks.to_pylist()[-1]["what"].startswith("length: there is one system only")
 
 
 def test_model_formula_and_test_can_be_chosen(study):
@@ -204,16 +253,19 @@ def test_model_formula_and_test_can_be_chosen(study):
     linear = compared(data, model="lmer")
     assert linear.models["model"].to_pylist() == ["lmer"] and linear.models["test"].to_pylist() == ["t"]
     simple = compared(data, formula="rating ~ system + (1 | participant)")
-    assert simple.models["formula"].to_pylist() == ["rating ~ system + (1 | participant)"]
+    assert simple.models["formula"].to_pylist() == ["rating ~ system + (1 | participant)"] * 2
     assert compared(data, model="lm").models["formula"].to_pylist() == ["rating ~ system"]
-    ratio = compared(data, formula="rating ~ system", test="lrt")
+    ratio = compared(data, formula="rating ~ system", test="lrt", estimand="latent")
     consistent(ratio)
-    plain = compared(data, formula="rating ~ system", test="wald")
+    plain = compared(data, formula="rating ~ system", test="wald", estimand="latent")
     assert ratio.pairs["p_value"].to_pylist()[2] == pytest.approx(plain.pairs["p_value"].to_pylist()[2], rel=0.5)
     for options, words in (
         ({"formula": "rating ~ item"}, "does not name the column 'system'"),
         ({"reference": "Z"}, "reference='Z' is not a system; the systems are 'A', 'B', 'C'"),
-        ({"model": "clm", "test": "t"}, "test='t' is for lm, lmer and clmm"),
+        ({"model": "clm", "test": "t", "estimand": "latent"}, "test='t' is for lm, lmer and clmm"),
+        ({"test": "bootstrap"}, "test='bootstrap' is a test of the latent scale; add estimand='latent'"),
+        ({"model": "lmer", "estimand": "latent"}, "model='lmer' has no latent scale"),
+        ({"estimand": "median"}, "estimand='median' is not known"),
         ({"adjust": "dunnett"}, "adjust='dunnett' needs reference="),
         ({"adjust": "tuckey"}, "adjust='tuckey' is not known"),
         ({"draws": 3}, "draws=3 must be a whole number from 19 on"),
@@ -222,17 +274,34 @@ def test_model_formula_and_test_can_be_chosen(study):
             compared(data, **options)
 
 
-def test_expected_ratings_of_a_slider_are_those_of_the_linear_model(study):
-    data = study().assign(rating=lambda d: 17.3 * d.rating + np.arange(len(d)) % 7)
-    found = compared(data)
-    fit = ob.lmer(found.models["formula"][0].as_py(), data, engine="fast")
-    rows = {row["level"]: row for row in fit.means("system", adjust="none").to_pylist()}
-    for row in found.ranking.to_pylist():
-        assert row["estimate"] == pytest.approx(rows[row["system"]]["estimate"])
-        assert row["conf_low"] == pytest.approx(rows[row["system"]]["conf_low"])
-    for row in found.pairs.to_pylist():
-        other = rows.get(f"{row['a']} - {row['b']}") or rows[f"{row['b']} - {row['a']}"]
-        assert row["p_value"] == pytest.approx(other["p_value"])
+def test_two_systems_have_the_numbers_of_the_linear_mixed_model(study):
+    """Expected ratings, difference, interval and p-value are lmer's, with Satterthwaite's degrees of freedom."""
+    for data in (study((0.0, 0.6)), study((0.0, 0.6)).assign(rating=lambda d: 17.3 * d.rating + np.arange(len(d)) % 7)):
+        found = compared(data)
+        fit = ob.lmer("rating ~ system + (system | participant) + (system | item)", data, engine="fast")
+        rows = {row["level"]: row for row in fit.means("system", adjust="none").to_pylist()}
+        for row in found.ranking.to_pylist():
+            assert row["estimate"] == pytest.approx(rows[row["system"]]["estimate"])
+            assert row["conf_low"] == pytest.approx(rows[row["system"]]["conf_low"])
+        [row] = found.pairs.to_pylist()
+        assert row["p_value"] == pytest.approx(rows["A - B"]["p_value"], rel=1e-6)
+        assert row["df"] == pytest.approx(rows["A - B"]["df"], rel=1e-6)
+
+
+def test_of_three_systems_the_larger_of_two_p_values_counts(study):
+    """That of the pair's own model, and that of the model of all systems, each as lmer gives it."""
+    data = study((0.0, 0.3, 0.5), raters=5, slope=0.4)
+    together = ob.lmer(BOTH, data, engine="fast").means("system", adjust="none").to_pylist()
+    joint = {row["level"]: row["p_value"] for row in together if row["what"] == "difference"}
+    deciding = set()
+    for row in compared(data).pairs.to_pylist():
+        a, b = sorted((row["a"], row["b"]))
+        pair = data[data.system.isin([a, b])]
+        fit = ob.lmer("rating ~ system + (system | participant) + (system | item)", pair, engine="fast")
+        own = fit.tidy()["p_value"].to_pylist()[1]
+        assert row["p_value"] == pytest.approx(max(own, joint[f"{a} - {b}"]), rel=1e-5)
+        deciding.add(own > joint[f"{a} - {b}"])
+    assert deciding  # which of them decides differs from study to study
 
 
 def test_superiority_of_a_slider_is_the_share_of_pairs_of_ratings(study):
@@ -268,12 +337,14 @@ def test_a_fit_that_did_not_converge_is_replaced_or_gives_no_answer(study, monke
     monkeypatch.setattr(api, "clmm", fails)
     fails.always = False
     found = compared(data)
-    assert found.models["formula"].to_pylist() == ["rating ~ system + (1 | participant) + (1 | item)"]
-    assert any("did not converge" in note for note in found.notes) and "did not converge" in found.methods()
+    assert found.models["formula"].to_pylist()[1] == "rating ~ system + (1 | participant) + (1 | item)"
+    assert any("did not converge" in note for note in found.notes)
     fails.always = True
-    none = compared(data)
+    none = compared(data, estimand="latent")
     assert not none.criteria and "no model could be fitted that can be trusted" in none.notes[-1]
-    assert not compared(data, formula="rating ~ system + (1 | item)").criteria
+    without = compared(data)  # differences in points stay
+    assert without.criteria and without.pairs["latent_p_value"].to_pylist() == [None] * 3
+    assert any("no model could be fitted that can be trusted" in note for note in without.notes)
 
 
 def test_errors_in_the_ratings_stop_the_comparison(study, monkeypatch):
@@ -300,7 +371,7 @@ def test_copied_rows_count_once_and_repeated_ratings_as_often_as_they_were_given
 def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     """With one variance for all differences, and all systems for everyone, the draws of all pairs are one bootstrap."""
     data = study(quality=(0.0, 0.2, 0.4, 1.0), raters=5, items=10, slope=0.3)
-    found = compared(data, draws=48)
+    found = compared(data, draws=48, estimand="latent")
     assert "(1 | participant:system)" in found.models["formula"][0].as_py()
     assert found.models["test"].to_pylist() == ["bootstrap"] and found.models["draws"].to_pylist() == [48]
     from ordbridge.models.inference import bootstrap
@@ -320,19 +391,19 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
 
 @pytest.mark.slow
 def test_draws_end_early_where_the_rest_cannot_change_a_decision(study):
-    from ordbridge.comparison.differences import FIRST, _is_clear
+    from ordbridge.comparison.latent import FIRST, _is_clear
 
     equal = study(quality=(0.0, 0.0), raters=4, items=12)
-    clear = ob.compare(equal, engine="fast")
+    clear = ob.compare(equal, engine="fast", estimand="latent")
     assert clear.models["test"].to_pylist() == ["bootstrap"] and clear.models["draws"].to_pylist() == [FIRST]
-    assert compared(equal, draws=60).models["draws"].to_pylist() == [60]
+    assert compared(equal, draws=60, estimand="latent").models["draws"].to_pylist() == [60]
     for statistic, wanted in ((3.84, False), (0.5, True), (2.5, False), (30.0, True), (11.0, False)):
         answer = {"statistic": statistic, "draws": FIRST, "failed": 0}
         assert _is_clear(answer, (0.05 / 6, 0.05)) is wanted, statistic
 
 
 def test_large_studies_have_fewer_draws():
-    from ordbridge.comparison.analysis import DRAWS, FEWEST_DRAWS, _draws
+    from ordbridge.comparison.latent import DRAWS, FEWEST_DRAWS, draws_for
 
-    assert _draws(500) == _draws(6000) == DRAWS == 199
-    assert _draws(12_000) == 99 and _draws(10**9) == FEWEST_DRAWS == 49
+    assert draws_for(500) == draws_for(6000) == DRAWS == 199
+    assert draws_for(12_000) == 99 and draws_for(10**9) == FEWEST_DRAWS == 49

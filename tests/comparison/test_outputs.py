@@ -61,10 +61,10 @@ def test_every_output_has_the_corrected_p_values(found):
 
 def test_json_has_the_keys_that_scripts_rely_on(found):
     printed = found.to_dict()
-    assert list(printed) == ["ranking", "pairs", "recognised", "checks"]
+    assert list(printed) == ["estimand", "ranking", "pairs", "recognised", "checks"]
     assert list(printed["ranking"][0]) == ["criterion", "system", "estimate", "conf_low", "conf_high"]
-    pair = ["criterion", "a", "b", "difference", "conf_low", "conf_high", "p_value", "adjusted"]
-    assert list(printed["pairs"][0]) == pair
+    pair = ["criterion", "a", "b", "difference", "conf_low", "conf_high", "df", "p_value", "adjusted", "test"]
+    assert list(printed["pairs"][0]) == [*pair, "latent_difference", "latent_p_value", "latent_agrees"]
     assert printed["recognised"] == {name: name for name in ("participant", "item", "system", "rating")}
 
 
@@ -107,7 +107,7 @@ def test_the_page_has_warnings_answer_picture_and_methods_in_this_order(found):
     marks = ("<h1>", "<svg", "<table", "<h2>Differences", "<h2>Checks", "<h2>For the paper", "<h2>How to repeat it")
     places = [html.index(mark) for mark in (*marks, "<summary>How it was computed")]
     assert places == sorted(places) and html.count("<figure>") == 2 and "&lt;x&gt;" in html
-    assert f"<h1>{found.answer[0].rstrip('.')}, " in html.replace("&#x27;", "'").replace("\u00a0", " ")
+    assert f"<h1>{found.answer[0]} D is " in html.replace("&#x27;", "'").replace("\u00a0", " ")
 
 
 @pytest.mark.slow

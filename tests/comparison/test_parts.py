@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from ordbridge.comparison.differences import _over_all
 from ordbridge.comparison.family import ADJUSTMENTS, correct, largest_of
+from ordbridge.comparison.latent import _over_all
 from ordbridge.comparison.letters import letters
 from ordbridge.comparison.scale import read_scale
-from ordbridge.comparison.tables import _superiority_limits
 from ordbridge.errors import InputError
 from ordbridge.models.inference import resampling
 from ordbridge.progress import Progress
@@ -60,7 +58,6 @@ def test_ratings_count_as_the_numbers_they_are():
     [
         (["so-so", "great", "bad"], (), r"give them from lowest to highest by levels=\['so-so', 'great', 'bad'\]"),
         (["poor", "grand"], ("poor", "good"), "the rating 'grand' is not among levels="),
-        ([3, 3], (), "all ratings are 3"),
         (pa.nulls(2), (), "there is no rating"),
     ],
 )
@@ -121,21 +118,6 @@ def test_the_same_with_joint_distributions(method, df):
 def test_dunnetts_table(comparisons, df, value):
     half = np.full((comparisons, comparisons), 0.5) + 0.5 * np.eye(comparisons)
     assert largest_of(value, df, half) == pytest.approx(0.05, abs=0.0015)
-
-
-def test_a_probability_never_contradicts_its_difference():
-    """Where the standard errors would put ½ on another side than 0, the interval is like that of the difference."""
-    d = np.array([0.5, 0.5, 0.5])
-    differences = SimpleNamespace(estimate=d, delta_error=np.array([0.2, 0.2, np.nan]))
-    answer = SimpleNamespace(
-        fit=SimpleNamespace(problem=SimpleNamespace(ordinal=True)),
-        superiority=np.array([0.6, 0.6, 0.6]),
-        superiority_error=np.array([0.02, 0.06, 0.02]),
-        differences=differences,
-    )
-    low, high = _superiority_limits(answer, half=np.array([0.4, 0.4, 0.4]))
-    assert low == pytest.approx([0.6 - 2 * 0.02, 0.6 - 0.1 * 0.4 / 0.5, 0.6 - 0.1 * 0.4 / 0.5])
-    assert (low > 0.5).all() and (high < 0.7).all()
 
 
 @pytest.mark.slow

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
-SETTINGS = ("reference", "adjust", "correct", "model", "formula", "link", "engine", "test", "conf_level", "draws",
-            "seed", "jobs", "store", "timeout", "anyway")  # fmt: skip
+SETTINGS = ("estimand", "reference", "adjust", "correct", "model", "formula", "link", "engine", "test", "conf_level",
+            "draws", "seed", "jobs", "store", "timeout", "anyway")  # fmt: skip
 TABLES = ("ranking", "pairs", "shares", "design", "models", "checks")
 
 
 def add(subparsers: Any) -> None:
     """Add the command."""
-    from ordbridge.comparison import ADJUSTMENTS, TESTS, compare
+    from ordbridge.comparison import ADJUSTMENTS, ESTIMANDS, TESTS, compare
     from ordbridge.comparison.api import CORRECT
     from ordbridge.models.prepare import LINKS
 
@@ -35,6 +35,11 @@ def add(subparsers: Any) -> None:
     reading.add_options(parser)
     parser.add_argument("--scale", nargs=2, type=float, metavar=("LOWEST", "HIGHEST"), help="ends of the scale")
     parser.add_argument("--plan", metavar="FILE", help="make the analysis that ordbridge plan --json FILE planned")
+    parser.add_argument(
+        "--estimand",
+        choices=ESTIMANDS,
+        help="what is compared: rating points, or R's latent scale; default: %(default)s",
+    )
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument("--adjust", choices=ADJUSTMENTS, help="correction; default: holm, with a reference dunnett")
     parser.add_argument(
@@ -44,7 +49,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--formula", help='such as "rating ~ system + (1 | item)"; default: by the design, and said')
     parser.add_argument("--link", choices=LINKS, help="of ordinal models; default: %(default)s")
     models.add_engine(parser, defaults["engine"])
-    parser.add_argument("--test", choices=TESTS, help="default: %(default)s, a bootstrap where there are few raters")
+    parser.add_argument("--test", choices=TESTS, help="of the latent scale; default: by the design, and said")
     parser.add_argument("--conf-level", type=float, help="confidence level of the intervals; default: %(default)s")
     parser.add_argument("--draws", type=int, metavar="N", help="bootstrap: number of draws; default: 199, or fewer")
     parser.add_argument("--seed", type=int, metavar="N", help="bootstrap: of the draws; default: %(default)s")
@@ -134,8 +139,10 @@ def _show(found: Comparison, args: argparse.Namespace) -> None:
         show.line(line)
     show.line()
     hidden = ["criterion"] if found.criteria == (None,) else []
-    show.table(found.ranking.drop_columns([*hidden, "std_error"]), title="Expected ratings")
-    show.table(found.pairs.drop_columns([*hidden, "p_value", "test"]), title="Differences in rating points, corrected")
+    show.table(found.ranking.drop_columns([*hidden, "std_error", "always"]), title="Expected ratings")
+    title = "Differences in rating points, corrected" if found.asked["estimand"] == "points" else "Latent differences"
+    hidden += ["p_value", "test", "std_error", "df", "latent_agrees"]
+    show.table(found.pairs.drop_columns(hidden), title=title)
 
 
 def _keep(found: Comparison, args: argparse.Namespace) -> list[Path]:

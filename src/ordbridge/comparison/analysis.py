@@ -1,43 +1,41 @@
-"""One criterion: the model that was fitted, expected ratings, and differences with their tests."""
+"""One criterion: expected ratings, differences with their tests, and what R's ordinal model says beside them."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.comparison.differences import Differences, differences
+from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
+from ordbridge.comparison.fitting import first_to_trust, linear_fitter
+from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
+from ordbridge.comparison.points import Means, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.scale import Scale, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
-from ordbridge.comparison.student import degrees_of_freedom, needs_student
-from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError
+from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
+from ordbridge.errors import FitError, InputError
 from ordbridge.fast.flags import separated_levels
 from ordbridge.formula import parse
-from ordbridge.models import api
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import Effects, effects
 from ordbridge.models.kinds import KINDS
+from ordbridge.models.laplace_check import LAPLACE
 from ordbridge.progress import Progress
 
-__all__ = ["Analysis", "Request", "analyse"]
+__all__ = ["ESTIMANDS", "Analysis", "Latent", "Request", "analyse"]
 
-PER_PARAMETER = 2  # ratings, at least
-DRAWS, FEWEST_DRAWS = 199, 49
-WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws
-SHORT = "R's search stopped at"
-LAPLACE = "the Laplace approximation does not hold"
+ESTIMANDS = ("points", "latent")
 
 
 @dataclass(frozen=True)
 class Request:
     """What was asked, of every criterion alike."""
 
+    estimand: str
     reference: str | None
     model: str | None
     formula: str | None
@@ -53,6 +51,21 @@ class Request:
     progress: Callable[[Progress], None] | None = None
     criteria: int = 1
 
+    @property
+    def wants_ordinal(self) -> bool:
+        """Whether an ordinal model may be fitted at all."""
+        return self.model is None or KINDS[self.model].ordinal
+
+
+@dataclass(frozen=True, eq=False)
+class Latent:
+    """The ordinal model beside differences in points: R's own test, pair by pair, in the order of the differences."""
+
+    fit: Fit
+    difference: np.ndarray
+    std_error: np.ndarray
+    p_value: np.ndarray
+
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
@@ -61,7 +74,7 @@ class Analysis:
     criterion: str | None
     ratings: pa.Table
     scale: Scale
-    fit: Fit
+    estimand: str
     systems: tuple[str, ...]
     """As the model orders them."""
     mean: np.ndarray
@@ -69,14 +82,21 @@ class Analysis:
     mean_low: np.ndarray
     mean_high: np.ndarray
     differences: Differences
-    superiority: np.ndarray
-    superiority_error: np.ndarray
-    test: str
-    draws: int | None
-    """Of the bootstrap."""
-    few: tuple[str, ...]
-    """Groups with so few levels that the test had to be a bootstrap, in words."""
-    notes: tuple[str, ...]
+    spread: np.ndarray
+    """The variance of single ratings (or latent qualities) of each system."""
+    formula: str
+    """Of the model of all systems; empty where no rating varies."""
+    model: str
+    fit: Fit | None
+    """Of the estimand; none where no rating varies."""
+    latent: Latent | None
+    about: Mapping[str, int]
+    """Participants or items so few that the answer is about these, with their number."""
+    draws: int | None = None
+    """Of a bootstrap."""
+    few: tuple[str, ...] = ()
+    """Groups with so few levels that the test of the latent scale had to be a bootstrap, in words."""
+    notes: tuple[str, ...] = ()
 
     @property
     def order(self) -> list[int]:
@@ -85,7 +105,7 @@ class Analysis:
 
 
 def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], asked: Request) -> Analysis:
-    """Fit a model to the ratings of one criterion and compare the systems.
+    """Compare the systems on one criterion.
 
     Parameters
     ----------
@@ -112,54 +132,10 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
         raise InputError("there is no rating of which system, participant and item are known")
     scale, response = read_scale(ratings["rating"], levels)
     _check_systems(ratings["system"], asked.reference)
-    ready = _with_rating(ratings, response)
-    structure = _structure(ready, scale, asked)
-    separated = _separated(ready, scale) if KINDS[structure.model].ordinal else []
-    free = asked.model is None and asked.formula is None
-    if separated and structure.model == "clmm" and free:
-        reason = f"{separated[0]}, which no finite coefficient of an ordinal model describes"
-        structure, separated = _linear(ready, scale, reason), []
-    fit, notes = _fitted(ready, scale, structure, asked, bool(separated))
-    laplace = [c.text for c in fit.estimates.conditions if c.text.startswith(LAPLACE)]
-    if laplace and free:
-        structure = _linear(ready, scale, laplace[0].partition(". ")[0])
-        fit, notes = _fitted(ready, scale, structure, asked, False)
-    elif laplace:
-        notes += laplace
-    if separated:
-        notes.append(f"{separated[0]}, which no finite coefficient describes: differences have likelihood ratio tests")
-    test = _test(fit, structure, separated, asked.test)
-    found = effects(fit, "system")
-    _check_estimable(fit, found)
-    pairs = _pairs(found, asked.reference)
-    families = asked.criteria * (1 if structure.balanced else len(pairs))
-    draws = asked.draws or _draws(fit.n_obs * families)
-    options: dict[str, Any] = {name: getattr(asked, name) for name in ("seed", "jobs", "store", "progress")}
-    df = _degrees(ready, scale, fit, found, pairs)
-    k = len(found.cells)
-    alpha = 1.0 - asked.conf_level
-    options["levels"] = None if asked.draws else (alpha / (asked.criteria * len(pairs)), alpha)
-    compared = differences(fit, found, pairs, test, df[k:], pooled=structure.balanced, draws=draws, **options)
-    above, above_error = _superiority(fit, found, compared)
-    low, high, error = _mean_intervals(scale, found, df[:k], asked.conf_level)
-    return Analysis(
-        criterion=criterion,
-        ratings=ready,
-        scale=scale,
-        fit=fit,
-        systems=found.cells,
-        mean=found.estimate[: len(found.cells)],
-        mean_error=error,
-        mean_low=low,
-        mean_high=high,
-        differences=compared,
-        superiority=above,
-        superiority_error=above_error,
-        test=test,
-        draws=compared.draws,
-        few=_few(fit, structure),
-        notes=tuple(dict.fromkeys((*structure.notes, *notes, *compared.notes))),
-    )
+    ready = ratings.set_column(ratings.column_names.index("rating"), "rating", response)
+    if asked.estimand == "latent":
+        return _latent_analysis(ready, criterion, scale, asked)
+    return _points_analysis(ready, criterion, scale, asked)
 
 
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
@@ -170,8 +146,189 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
         raise InputError(f"reference={reference!r} is not a system; the systems are {', '.join(map(repr, systems))}")
 
 
-def _with_rating(ratings: pa.Table, response: pa.Array) -> pa.Table:
-    return ratings.set_column(ratings.column_names.index("rating"), "rating", response)
+def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
+    """Compare expected ratings by linear models; the ordinal model's own test stands beside them."""
+    notes: list[str] = list(_missing_roles(ready)) if asked.formula is None else []
+    numbers = _as_numbers(ready, scale)
+    rating = numbers["rating"].to_numpy()
+    systems, system = np.unique(np.array(ready["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
+    names = tuple(map(str, systems))
+    groups = {} if asked.model in ("clm", "lm") else _groups(ready)
+    fitter = linear_fitter(asked.engine, asked.timeout, notes)
+    if asked.formula is not None:
+        _check_formula(asked.formula, ready)
+        linear = "lmer" if parse(asked.formula, ready.column_names).random else "lm"
+        means = means_of(fitter(linear, asked.formula, numbers), asked.formula)
+    else:
+        means = expected_ratings(rating, system, names, groups, fitter)
+    constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
+    if asked.formula is None:
+        estimate = np.where(constant, [rating[system == k].mean() for k in range(len(names))], means.estimate)
+        error = np.where(constant, np.nan, means.std_error)
+        means = replace(means, estimate=estimate, std_error=error)
+    if means.problem:
+        notes.append(
+            f"The model of all systems could not be fitted ({means.problem}): expected ratings are plain means"
+        )
+    pairs = ranked_pairs(means.estimate, None if asked.reference is None else names.index(asked.reference))
+    if asked.formula is not None:
+        tests = [one for i, j in pairs if (one := means.pair(i, j)) is not None]
+        if len(tests) < len(pairs):
+            raise FitError(f"{asked.formula} has no standard errors of its differences")
+    else:
+        widest = float(scale.scores[-1] - scale.scores[0])
+        tests = point_tests(rating, system, groups, pairs, means, widest, fitter)
+    if all(one.test == "none" for one in tests):
+        raise InputError(tests[0].problem)
+    unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
+    if unknown:
+        notes.append(f"Not compared, because the design cannot tell them apart: {'; '.join(unknown)}")
+    latent, said = _beside(ready, scale, pairs, names, asked)
+    low, high = _mean_limits(scale, means, asked.conf_level)
+    about = {name: number for one in tests for name, number in one.about.items()}
+    return Analysis(
+        criterion=criterion,
+        ratings=ready,
+        scale=scale,
+        estimand="points",
+        systems=names,
+        mean=means.estimate,
+        mean_error=means.std_error,
+        mean_low=low,
+        mean_high=high,
+        differences=_differences(pairs, tests, means),
+        spread=np.array([rating[system == k].var() for k in range(len(names))]),
+        formula=means.formula,
+        model="lm" if means.fit is None or means.fit.problem.model == "lm" else "lmer",
+        fit=means.fit,
+        latent=latent,
+        about=about,
+        notes=tuple(dict.fromkeys((*notes, *said))),
+    )
+
+
+def _groups(ready: pa.Table) -> dict[str, np.ndarray]:
+    """Return the codes of participants and items, where there are such."""
+    present = [name for name in ("participant", "item") if name in ready.column_names]
+    return {
+        name: np.unique(np.array(ready[name].to_pylist(), dtype=object).astype(str), return_inverse=True)[1]
+        for name in present
+    }
+
+
+def _missing_roles(ready: pa.Table) -> list[str]:
+    return [
+        f"There is no column for the {group}: ratings count as if each came from another {group}"
+        for group in ("participant", "item")
+        if group not in ready.column_names
+    ]
+
+
+def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], means: Means) -> Differences:
+    return Differences(
+        pairs=tuple(pairs),
+        estimate=np.array([one.difference for one in tests]),
+        error=np.array([one.std_error for one in tests]),
+        p_value=np.array([one.p_value for one in tests]),
+        df=np.array([one.df for one in tests]),
+        correlation=correlation(means.covariance, pairs),
+        tests=tuple(one.test for one in tests),
+        intervals=tuple(None if one.exact is None else one.exact.limits for one in tests),
+    )
+
+
+def _beside(
+    ready: pa.Table, scale: Scale, pairs: Sequence[tuple[int, int]], names: Sequence[str], asked: Request
+) -> tuple[Latent | None, list[str]]:
+    """Return R's own test of the ordinal model, and what there is to say; nothing computed is lost if it fails."""
+    if not (asked.wants_ordinal and (scale.ordinal or asked.model is not None)) or len(scale.labels) == 1:
+        return None, []
+    if separated := _separated(ready, scale):
+        return None, [f"{separated[0][0].upper()}{separated[0][1:]}: the latent scale has no finite difference"]
+    try:
+        structure = _structure(ready, scale, asked)
+        fit, notes = _fitted(ready, structure, asked)
+        found = effects(fit, "system", on="latent")
+        if fit.estimates.dropped or not np.isfinite(found.estimate).all():
+            raise FitError(f"{fit.problem.formula} has no finite latent differences")
+    except (FitError, InputError, np.linalg.LinAlgError) as failure:
+        return None, [f"The ordinal model has no answer ({failure})"]
+    place = {name: found.cells.index(name) for name in names}
+    differences, _, _ = latent_differences(fit, found, [(place[names[i]], place[names[j]]) for i, j in pairs], "wald")
+    notes += [c.text for c in fit.estimates.conditions if c.code == LAPLACE]
+    return Latent(fit, differences.estimate, differences.error, differences.p_value), notes
+
+
+def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
+    """Compare systems on the latent scale of an ordinal model."""
+    structure = _structure(ready, scale, asked)
+    if not KINDS[structure.model].ordinal:
+        raise InputError("estimand='latent' is for ordered categories; a slider has differences in points")
+    if len(scale.labels) == 1:
+        raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
+    separated = _separated(ready, scale)
+    fit, notes = _fitted(ready, structure, asked, bool(separated))
+    notes += [c.text for c in fit.estimates.conditions if c.code == LAPLACE]
+    if separated:
+        notes.append(f"{separated[0]}, which no finite coefficient describes: differences have likelihood ratio tests")
+    test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
+    found = effects(fit, "system", on="latent")
+    if fit.estimates.dropped or not np.isfinite(found.estimate).all():
+        raise FitError(f"{fit.problem.formula} has no finite latent differences")
+    k, names = len(found.cells), found.cells
+    pairs = ranked_pairs(found.estimate[:k], None if asked.reference is None else names.index(asked.reference))
+    alpha = 1.0 - asked.conf_level
+    resampling = Resampling(
+        asked.draws, (alpha / (asked.criteria * len(pairs)), alpha), structure.balanced,
+        asked.criteria * (1 if structure.balanced else len(pairs)), asked.seed, asked.jobs, asked.store, asked.progress,
+    )  # fmt: skip
+    df = _student(ready, scale, fit, found, pairs) if needs_student(fit) else None
+    student = None if df is None else StudentDf(df.df[k:], df.notes)
+    compared, said, draws = latent_differences(fit, found, pairs, test, student, resampling)
+    error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))
+    width = _quantile(asked.conf_level, np.full(k, np.inf) if df is None else df.df[:k]) * error
+    mean = found.estimate[:k]
+    sizes = {term.group: len(term.levels) for term in fit.estimates.random if ":" not in term.group}
+    few = structure.few or tuple(group for group, levels in sizes.items() if levels < FEW)
+    return Analysis(
+        criterion=criterion,
+        ratings=ready,
+        scale=scale,
+        estimand="latent",
+        systems=names,
+        mean=mean,
+        mean_error=error,
+        mean_low=mean - width,
+        mean_high=mean + width,
+        differences=compared,
+        spread=latent_spread(fit),
+        formula=str(fit.problem.formula),
+        model=fit.problem.model,
+        fit=fit,
+        latent=_wald(fit, found, pairs),
+        about=_about(ready),
+        draws=draws,
+        few=tuple(f"{sizes[group]} {group}s" for group in few if group in sizes),
+        notes=tuple(dict.fromkeys((*structure.notes, *notes, *said))),
+    )
+
+
+def _wald(fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> Latent:
+    printed, _, _ = latent_differences(fit, found, pairs, "wald")
+    return Latent(fit, printed.estimate, printed.error, printed.p_value)
+
+
+def _about(ready: pa.Table) -> dict[str, int]:
+    levels = {name: int(codes.max()) + 1 for name, codes in _groups(ready).items()}
+    return {name: number for name, number in levels.items() if number <= 2}
+
+
+def _student(ready: pa.Table, scale: Scale, fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> StudentDf:
+    """Return the degrees of freedom of latent means, then of the pairs."""
+    between = np.array([found.combinations[i] - found.combinations[j] for i, j in pairs])
+    L = np.vstack([found.combinations, between])
+    L = np.column_stack([np.repeat([1.0, 0.0], [len(found.cells), len(pairs)]), L])
+    return degrees_of_freedom(fit, _as_numbers(ready, scale), L)
 
 
 def _as_numbers(ratings: pa.Table, scale: Scale) -> pa.Table:
@@ -179,25 +336,27 @@ def _as_numbers(ratings: pa.Table, scale: Scale) -> pa.Table:
     column = ratings["rating"].combine_chunks()
     if isinstance(column, pa.DictionaryArray):
         column = column.cast(pa.string())
-    return _with_rating(ratings, pc.cast(column, pa.float64()))
+    return ratings.set_column(ratings.column_names.index("rating"), "rating", pc.cast(column, pa.float64()))
+
+
+def _check_formula(formula: str, ready: pa.Table) -> None:
+    if "system" not in parse(formula, ready.column_names).columns:
+        raise InputError(f"formula={formula!r} does not name the column 'system', which is to be compared")
 
 
 def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
-    """Return the model that the user wants, or the one that the design asks for."""
+    """Return the ordinal model that the user wants, or the one that the design asks for."""
     if asked.formula is not None:
-        parsed = parse(asked.formula, ready.column_names)
-        if "system" not in parsed.columns:
-            raise InputError(f"formula={asked.formula!r} does not name the column 'system', which is to be compared")
-        mixed = bool(parsed.random)
+        _check_formula(asked.formula, ready)
+        mixed = bool(parse(asked.formula, ready.column_names).random)
         usual = ("clmm" if mixed else "clm") if scale.ordinal else ("lmer" if mixed else "lm")
         return ChosenModel(asked.model or usual, (asked.formula,))
     if asked.model is None:
         return choose(ready, scale)
-    kind = KINDS[asked.model]
     if asked.model in ("clm", "lm"):
         return ChosenModel(asked.model, ("rating ~ system",))
-    chosen = choose(ready if kind.ordinal else _as_numbers(ready, scale), scale if kind.ordinal == scale.ordinal else
-                    replace(scale, kind="ordinal" if kind.ordinal else "slider"))  # fmt: skip
+    kind = "ordinal" if KINDS[asked.model].ordinal else "slider"
+    chosen = choose(ready, scale if KINDS[asked.model].ordinal == scale.ordinal else replace(scale, kind=kind))
     if chosen.model != asked.model:
         raise InputError(
             f"model={asked.model!r} needs participants or items with several ratings each, of which there are none; "
@@ -206,68 +365,11 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     return chosen
 
 
-def _linear(ready: pa.Table, scale: Scale, reason: str) -> ChosenModel:
-    """Return the linear mixed model that takes the place of an ordinal one, and say why."""
-    chosen = choose(_as_numbers(ready, scale), replace(scale, kind="slider"))
-    return replace(chosen, notes=(f"{reason[0].upper()}{reason[1:]}: so the model is linear", *chosen.notes))
-
-
-def _fitted(
-    ready: pa.Table, scale: Scale, structure: ChosenModel, asked: Request, separated: bool
-) -> tuple[Fit, list[str]]:
-    """Fit the first formula that can be fitted; return what happened on the way."""
-    data = ready if KINDS[structure.model].ordinal else _as_numbers(ready, scale)
-    notes: list[str] = []
-    for formula in structure.formulas:
-        fit, problem, said = _try(structure.model, formula, data, asked, separated)
-        notes += said
-        if fit is not None:
-            return fit, notes
-        notes.append(f"{formula} {problem}")
-    raise FitError(
-        f"no model could be fitted that can be trusted: {'; '.join(notes)}. Look for a system, participant or category "
-        "with hardly any rating, merge rare categories, or try another model (lmer, or clm without random effects)"
-    )
-
-
-def _try(
-    model: str, formula: str, data: pa.Table, asked: Request, separated: bool
-) -> tuple[Fit | None, str, list[str]]:
-    """Return a fit that can be trusted, or what is wrong with it, and what to say of a good one."""
-    options: dict[str, Any] = {"engine": asked.engine, "timeout": asked.timeout}
-    if KINDS[model].ordinal:
-        options["link"] = asked.link
-    starts: list[dict[str, Any]] = [{}]
-    if model == "clmm" and asked.engine == "r":
-        starts = [{"start": "fast"}, {}]
-    problem = "could not be fitted"
-    for start in starts:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                fit: Fit = getattr(api, model)(formula, data, **options, **start)
-        except FitTimeout:
-            raise
-        except FitError as failure:
-            problem = f"could not be fitted ({failure})"
-            continue
-        except InputError as refusal:
-            if not start:
-                raise
-            problem = f"could not be fitted ({refusal})"
-            continue
-        short = [c.text for c in fit.estimates.conditions if c.text.startswith(SHORT)]
-        if short and asked.engine == "r":
-            fit = getattr(api, model)(formula, data, **options | {"engine": "fast"})
-        if fit.n_obs < PER_PARAMETER * fit.estimates.edf:
-            return None, f"has {fit.estimates.edf} parameters for {fit.n_obs} ratings, which are too few", []
-        if fit.converged or separated:
-            said = ["R's optimiser was started at the optimum of the native engine"] if start else []
-            said += [f"{short[0].partition(': ')[0]}: so the native fit was used"] if short else []
-            return fit, "", said
-        words = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
-        problem = f"did not converge ({words})" if words else "did not converge"
-    return None, problem, []
+def _fitted(ready: pa.Table, structure: ChosenModel, asked: Request, separated: bool = False) -> tuple[Fit, list[str]]:
+    return first_to_trust(
+        structure.model, structure.formulas, ready, engine=asked.engine, link=asked.link, timeout=asked.timeout,
+        separated=separated,
+    )  # fmt: skip
 
 
 def _separated(ready: pa.Table, scale: Scale) -> list[str]:
@@ -283,105 +385,16 @@ def _separated(ready: pa.Table, scale: Scale) -> list[str]:
     return separated_levels(names, counts, np.bincount(codes).tolist())
 
 
-def _test(fit: Fit, structure: ChosenModel, separated: Sequence[str], wanted: str) -> str:
-    """Choose the test that holds for this model and design (docs/inference.md)."""
-    if wanted == "t" and fit.problem.model == "clm":
-        raise InputError("test='t' is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
-    if wanted != "auto":
-        return wanted
-    if not fit.problem.ordinal:
-        return "t"
-    if structure.few or any("method='bootstrap'" in condition.text for condition in fit.estimates.conditions):
-        return "bootstrap"
-    if separated:
-        return "lrt"
-    return "t" if needs_student(fit) else "wald"
-
-
-def _draws(work: int) -> int:
-    """Return how many draws a bootstrap has: fewer where more ratings have to be fitted, for about two minutes."""
-    return int(np.clip(DRAWS * WORK / work, FEWEST_DRAWS, DRAWS))
-
-
-def _few(fit: Fit, structure: ChosenModel) -> tuple[str, ...]:
-    """Return the groups with few levels, with their numbers."""
-    sizes = {term.group: len(term.levels) for term in fit.estimates.random if ":" not in term.group}
-    few = structure.few or [group for group, levels in sizes.items() if levels < FEW]
-    return tuple(f"{sizes[group]} {group}s" for group in few if group in sizes)
-
-
-def _check_estimable(fit: Fit, found: Effects) -> None:
-    if fit.estimates.dropped:
-        raise InputError(
-            f"some systems cannot be told from other predictors ({', '.join(fit.estimates.dropped)} was dropped as "
-            "aliased); leave these out of the formula"
-        )
-    if not np.isfinite(found.estimate).all():
-        raise FitError(f"{fit.problem.formula} has no finite expected ratings")
-
-
-def _pairs(found: Effects, reference: str | None) -> list[tuple[int, int]]:
-    """Return the pairs to compare, the higher mean first, or every other system with the reference."""
-    if reference is not None:
-        base = found.cells.index(reference)
-        return [(k, base) for k in _ranked(found) if k != base]
-    order = _ranked(found)
-    return [(i, j) for n, i in enumerate(order) for j in order[n + 1 :]]
-
-
-def _ranked(found: Effects) -> list[int]:
-    return [int(k) for k in np.argsort(-found.estimate[: len(found.cells)], kind="stable")]
-
-
-def _superiority(fit: Fit, found: Effects, compared: Differences) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probability that a rating of the first system is above one of the second, ties split, and its error.
-
-    In a linear model that is Φ(d/√(v₁ + v₂)), with v the variances of ratings by new participants of new items.
-    """
+def _quantile(conf_level: float, df: np.ndarray) -> np.ndarray:
     from scipy import stats
 
-    if not fit.problem.ordinal:
-        spread = np.sqrt([found.variance[i] + found.variance[j] for i, j in compared.pairs])
-        z = compared.estimate / spread
-        return stats.norm.cdf(z), stats.norm.pdf(z) / spread * compared.error
-    chances = effects(fit, "system", on="probability")
-    first = len(chances.lines) - len(chances.pairs)
-    error = np.sqrt(np.maximum(np.diag(chances.covariance)[first:], 0.0))
-    place = {pair: k for k, pair in enumerate(chances.pairs)}
-    value, its_error = np.empty((2, len(compared.pairs)))
-    for row, (i, j) in enumerate(compared.pairs):
-        k = place.get((i, j), place.get((j, i), 0))
-        chance = chances.estimate[first + k]
-        value[row] = chance if (i, j) in place else 1.0 - chance
-        its_error[row] = error[k]
-    return value, its_error
+    return np.asarray(stats.t.ppf(0.5 + conf_level / 2, df))
 
 
-def _degrees(ready: pa.Table, scale: Scale, fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return the degrees of freedom of expected ratings, then of the pairs; infinite for z."""
-    k = len(found.cells)
-    if fit.problem.model == "clmm":
-        between = np.array([found.combinations[i] - found.combinations[j] for i, j in pairs])
-        L = np.vstack([found.combinations, between])
-        L = np.column_stack([np.repeat([1.0, 0.0], [k, len(pairs)]), L])
-        return degrees_of_freedom(fit, _as_numbers(ready, scale), L) if needs_student(fit) else np.full(len(L), np.inf)
-    place = {frozenset(pair): k + row for row, pair in enumerate(found.pairs)}
-    rows = [*range(k), *(place[frozenset(pair)] for pair in pairs)]
-    return np.where(np.isnan(found.df[rows]), np.inf, found.df[rows])
-
-
-def _mean_intervals(
-    scale: Scale, found: Effects, df: np.ndarray, conf_level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the intervals of expected ratings, and their standard errors."""
-    from scipy import stats
-
-    k = len(found.cells)
-    error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))
-    error = np.where(error > 0, error, np.nan)
-    width = stats.t.ppf(0.5 + conf_level / 2, df) * error
-    mean = found.estimate[:k]
-    low, high = scale.scores[0], scale.scores[-1]
-    if scale.ordinal:  # no interval leaves the scale
-        return np.maximum(mean - width, low), np.minimum(mean + width, high), error
-    return mean - width, mean + width, error
+def _mean_limits(scale: Scale, means: Means, conf_level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the intervals of expected ratings; none leaves a scale of categories."""
+    width = _quantile(conf_level, means.df) * means.std_error
+    low, high = means.estimate - width, means.estimate + width
+    if scale.ordinal:
+        return np.maximum(low, scale.scores[0]), np.minimum(high, scale.scores[-1])
+    return low, high

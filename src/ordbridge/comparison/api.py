@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.checks import choice, seconds, share, whole
-from ordbridge.comparison.analysis import Analysis, Request, analyse
-from ordbridge.comparison.differences import TESTS
+from ordbridge.comparison.analysis import ESTIMANDS, Analysis, Request, analyse
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
+from ordbridge.comparison.latent import TESTS
 from ordbridge.comparison.result import Comparison
 from ordbridge.comparison.tables import (
     analysis_rows,
     design_row,
-    model_row,
+    model_rows,
     pair_rows,
     ranking_rows,
     share_rows,
@@ -30,6 +30,7 @@ from ordbridge.comparison.tables import (
 from ordbridge.data import RatingTable, check, read
 from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.engines import engine_name
+from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
 from ordbridge.progress import Progress, part_of
@@ -49,6 +50,7 @@ SET_ASIDE = (
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
 FEW = ("few-raters", "few-items")
+ALLOWED = "The test used here allows for it."
 
 
 def compare(
@@ -65,6 +67,7 @@ def compare(
     format: str | None = None,
     sheet: str | None = None,
     join: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    estimand: str = "points",
     reference: str | None = None,
     adjust: str | None = None,
     correct: str = "criteria",
@@ -84,10 +87,11 @@ def compare(
 ) -> Comparison:
     """Say which system is rated higher, by how much, and how sure that is.
 
-    Ratings in ordered categories are analysed by a cumulative link mixed model, a slider by a linear mixed model, and
-    two categories by the cumulative link model of two; without participants or items that occur more than once, by the
-    same models without random effects. Each criterion has its own model. Differences are in rating points, for new
-    participants and items.
+    By default the answer is about expected ratings: differences in points, for new participants and items, from linear
+    mixed models with every random effect that the design identifies. Beside it stands what R's ordinal model
+    (``clmm``, or ``clm`` without random effects) says of the same pairs, in ``latent_difference`` and
+    ``latent_p_value``: another question, which has another answer where systems spread differently. Each criterion has
+    its own models.
 
     Parameters
     ----------
@@ -97,6 +101,9 @@ def compare(
         How to read it, where it is not recognised; see :func:`ordbridge.read`.
     scale
         The lowest and the highest rating that the scale has, for :func:`ordbridge.check`.
+    estimand
+        What the test, the interval, the ranking and every sentence are about. ``"points"``: the difference of expected
+        ratings. ``"latent"``: the difference on the latent scale of an ordinal model.
     reference
         A system with which all others are compared, in place of all pairs.
     adjust
@@ -106,13 +113,15 @@ def compare(
         ``"criteria"``: the comparisons of all criteria are one family. ``"none"``: each criterion is its own.
     model, formula
         ``"clmm"``, ``"clm"``, ``"lmer"`` or ``"lm"``, and a formula such as ``"rating ~ system + (1 | participant)"``,
-        where they are not to be chosen here. Columns have the names of their roles.
+        where they are not to be chosen here. Columns have the names of their roles. The linear model of the points has
+        the same formula; ``"lmer"`` and ``"lm"`` leave the ordinal model out.
     link
         Of ordinal models.
     engine
         ``"r"``: R fits, started at the native optimum. ``"fast"``: the native engine alone.
     test
-        ``"auto"``: t tests for linear models, Wald's z for ordinal ones. Where that does not hold: with fewer than
+        In points: ``"auto"``, Satterthwaite's t of the linear mixed model (Welch's t where nothing repeats; an exact
+        test where a system always has the same rating). On the latent scale: ``"auto"``, Wald's z; with fewer than
         thirty participants or items Student's t, with the degrees of freedom of the linear mixed model with the same
         terms; with fewer than ten that differ in how they rate systems a bootstrap, the likelihood ratio with
         Bartlett's correction. Or ``"wald"``, ``"t"``, ``"lrt"``, ``"bootstrap"``.
@@ -151,7 +160,7 @@ def compare(
     B is rated 0.81 points higher than A (95 % interval 0.50 to 1.13; p < .001, Holm)
     """
     asked = _question(
-        reference, model, formula, link, engine, test, conf_level, draws, seed, jobs, timeout, store, progress
+        estimand, reference, model, formula, link, engine, test, conf_level, draws, seed, jobs, timeout, store, progress
     )
     choice("correct", correct, CORRECT)
     adjust = adjust or ("holm" if reference is None else "dunnett")
@@ -177,6 +186,7 @@ def compare(
 
 
 def _question(
+    estimand: str,
     reference: str | None,
     model: str | None,
     formula: str | None,
@@ -194,15 +204,20 @@ def _question(
     """Check the settings before anything is read or fitted."""
     if model is not None:
         choice("model", model, tuple(KINDS))
+    choice("estimand", estimand, ESTIMANDS)
     choice("link", link, LINKS)
     choice("test", test, TESTS)
+    if estimand == "points" and test not in ("auto", "t"):
+        raise InputError(f"test={test!r} is a test of the latent scale; add estimand='latent', or leave the test out")
+    if estimand == "latent" and model in ("lmer", "lm"):
+        raise InputError(f"model={model!r} has no latent scale; leave it out, or use estimand='points'")
     share("conf_level", conf_level)
     if draws is not None:
         whole("draws", draws, least=19)
     whole("seed", seed, least=0)
     reference = None if reference is None else str(reference)
     return Request(
-        reference, model, formula, link, engine_name(engine), test, conf_level, draws, seed, jobs,
+        estimand, reference, model, formula, link, engine_name(engine), test, conf_level, draws, seed, jobs,
         seconds("timeout", timeout), store, progress,
     )  # fmt: skip
 
@@ -270,7 +285,7 @@ def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
 
 
 def _settings(asked: Request) -> dict[str, Any]:
-    names = ("reference", "model", "formula", "link", "engine", "test", "conf_level", "seed")
+    names = ("estimand", "reference", "model", "formula", "link", "engine", "test", "conf_level", "seed")
     return {name: getattr(asked, name) for name in names}
 
 
@@ -289,10 +304,10 @@ def _result(
     notes: dict[str, None] = {}
     for answer, its in zip(answers, corrected, strict=True):
         rows["ranking"] += ranking_rows(answer, its, alpha, asked.reference)
-        rows["pairs"] += pair_rows(answer, its)
+        rows["pairs"] += pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
         rows["shares"] += share_rows(answer)
         rows["design"].append(design_row(answer))
-        rows["models"].append(model_row(answer))
+        rows["models"] += model_rows(answer)
         said = [*_why(answer, asked), *(note for note in answer.notes if note not in UNSAID)]
         notes |= dict.fromkeys(said if answer.criterion is None else [f"{answer.criterion}: {note}" for note in said])
     for name, failure in failures.items():
@@ -306,16 +321,31 @@ def _result(
         recognised=_columns(ratings.recognised),
         notes=(*ratings.said, *notes),
         asked=settings,
-        fits={answer.criterion: answer.fit for answer in answers},
+        fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
     )
 
 
+def _fit_of(answer: Analysis) -> Fit | None:
+    """Return the model that R's users know: the ordinal one where there is one, otherwise the linear one."""
+    return answer.fit if answer.latent is None else answer.latent.fit
+
+
+def _latent_different(answer: Analysis, adjust: str, alpha: float) -> np.ndarray:
+    """Tell which pairs the ordinal model's own test calls different, corrected as far as p-values alone allow."""
+    if answer.latent is None:
+        return np.zeros(len(answer.differences.pairs), dtype=bool)
+    method = "holm" if adjust in ("dunnett", "tukey") else adjust
+    [found] = correct_all([answer.latent.p_value], method, alpha, False, [], [], [])
+    different: np.ndarray = found.p_value < alpha
+    return different
+
+
 def _still_true(checks: pa.Table, answers: Sequence[Analysis]) -> pa.Table:
-    """Leave out the warning that the usual tests do not hold where another test was used."""
-    if not answers or any(answer.test in ("wald", "lrt") for answer in answers):
+    """Say of few raters or items that the test allows for them, where it does."""
+    if not answers or any({"wald", "lrt"} & set(answer.differences.tests) for answer in answers):
         return checks
-    few = pc.and_(pc.is_in(checks["problem"], pa.array(FEW)), pc.match_substring(checks["remedy"], "bootstrap"))
-    return checks.filter(pc.invert(few))
+    few = pc.is_in(checks["problem"], pa.array(FEW))
+    return checks.set_column(checks.column_names.index("remedy"), "remedy", pc.if_else(few, ALLOWED, checks["remedy"]))
 
 
 def _unanswered(ratings: RatingTable, checks: pa.Table, reasons: Sequence[str], asked: dict[str, Any]) -> Comparison:
@@ -345,27 +375,40 @@ def _corrected(answers: Sequence[Analysis], adjust: str, over_criteria: bool, al
 
 def _why(answer: Analysis, asked: Request) -> list[str]:
     """Say why this model and this test."""
-    fit = answer.fit
     said = []
-    if asked.model is None and asked.formula is None:
-        why = f" because {answer.scale.why}" if fit.problem.ordinal == answer.scale.ordinal else ""
-        said.append(f"{fit.problem.model} was used{why}: {fit.problem.formula}")
-    if answer.test == "bootstrap":
+    if answer.formula and asked.model is None and asked.formula is None:
+        said.append(_model_words(answer))
+    tests = set(answer.differences.tests)
+    if "bootstrap" in tests:
         said.append(
-            f"p-values and intervals of differences come from a bootstrap ({answer.draws} draws, native fits), because "
-            f"with {' and '.join(answer.few) or 'so few levels'} Wald's test, which R prints, rejects true null "
-            "hypotheses too often"
+            f"p-values come from the likelihood ratio with Bartlett's correction ({answer.draws} simulated datasets): "
+            f"with {' and '.join(answer.few) or 'so few levels'} Wald's test, which R prints, rejects too often"
         )
-    if answer.test == "t" and fit.problem.model == "clmm":
+    if "t" in tests and answer.estimand == "latent":
         df = answer.differences.df
         least = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (df.min(), df.max())))
         said.append(
             f"p-values and intervals have Student's t with {least} degrees of freedom, those of the linear mixed model "
-            "with the same terms, because Wald's z, which R prints, rejects true null hypotheses too often with so few "
-            "participants or items; for z give test='wald'"
+            "with the same terms; for z give test='wald'"
         )
-    if fit.singular:
+    if "exact" in tests:
+        said.append("Systems that always have the same rating were compared by an exact test")
+    if answer.fit is not None and answer.fit.singular:
         said.append("The fit is singular, as often in small studies: a variance is at zero or a correlation at ±1")
     if not np.isfinite(answer.mean_error).all():
-        said.append("An expected rating at the end of the scale has no interval")
+        said.append("A system that always has the same rating has no interval")
     return said
+
+
+def _model_words(answer: Analysis) -> str:
+    """Say which models were used."""
+    if answer.estimand == "latent":
+        return f"{answer.model} was used because {answer.scale.why}: {answer.formula}"
+    text = f"Differences in points come from linear models, {answer.formula}"
+    if len(answer.systems) > 2:
+        text += ", and from one for each pair; the larger p-value counts"
+    if answer.latent is not None:
+        text += (
+            f". The latent difference is that of {answer.latent.fit.problem.model}: {answer.latent.fit.problem.formula}"
+        )
+    return text

@@ -84,6 +84,7 @@ def correct(
     >>> found[0].p_value.round(3).tolist(), found[0].alpha.round(4).tolist()
     ([0.03, 0.06, 0.5], [0.0167, 0.025, 0.025])
     """
+    p_values = [np.nan_to_num(p, nan=1.0) for p in p_values]  # pairs that could not be compared
     if method in ("dunnett", "tukey"):
         families = len(p_values) if over_criteria else 1
         parts = zip(p_values, correlations, dfs, levels, strict=True)

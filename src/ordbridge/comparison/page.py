@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ordbridge import figures
 from ordbridge.comparison import paper
-from ordbridge.comparison.wording import units
+from ordbridge.comparison.wording import about_these, differ, units
 from ordbridge.escaping import for_html
 from ordbridge.formats import html_table, listed
 from ordbridge.report.html import Page
@@ -38,9 +38,9 @@ def page(comparison: Comparison, repeat: str = "") -> Page:
         made.warning(text)
     made.picture(comparison.plot(), "Shares of the categories, and expected ratings with their intervals")
     made.table(_renamed(comparison.main_table())).sentence(paper.caption(comparison))
-    made.heading("Differences").sentences(pairs).picture(
-        _differences(comparison), "Differences in rating points, with intervals"
-    )
+    made.heading("Differences").sentences(pairs)
+    if any(row["conf_low"] is not None for row in comparison.pairs.to_pylist()):
+        made.picture(_differences(comparison), f"Differences {paper.in_units(comparison)}, with intervals")
     made.table(_without_constants(comparison.pairs).drop_columns(["test"]), names=_names(comparison))
     _checked(made, comparison)
     with made.folded("How it was computed"):
@@ -57,27 +57,29 @@ def page(comparison: Comparison, repeat: str = "") -> Page:
 def _headline(comparison: Comparison, pairs: list[str]) -> tuple[str, list[str]]:
     """Return the answer with its size: of two systems by how much they differ, of more how far the first is ahead."""
     first, *others = comparison.answer
-    if len(comparison.pairs) == 1:
-        size, _, chance = pairs[0].partition("). ")
-        return f"{size}{')' if chance else ''}".rstrip(".") + ".", [chance]
     criterion = comparison.criteria[0]
+    if len(comparison.pairs) == 1:
+        return pairs[0] if not _only(comparison, criterion) else f"{_only(comparison, criterion)}{pairs[0]}", pairs[1:]
     ranking = comparison.rows("ranking", criterion)
     for row in comparison.rows("pairs", criterion):
         ahead = [row["a"], row["b"]] == [ranking[0]["system"], ranking[1]["system"]]
-        if ahead and comparison.asked["reference"] is None and row["conf_low"] is not None:
-            unit = units(comparison.rows("design", criterion)[0])
+        if ahead and comparison.asked["reference"] is None and row["conf_low"] is not None and row["difference"] > 0:
+            unit = units(comparison.rows("design", criterion)[0], comparison.asked["estimand"])
             interval = f"({unit.value(row['conf_low'])} to {unit.value(row['conf_high'])})"
-            lead = f"{unit.with_unit(row['difference'])} {interval} ahead of {row['b']}."
-            joint = ": it is " if " but " in first else ", "
-            return f"{first.rstrip('.')}{joint}{lead}", others
+            lead = f"{row['a']} is {unit.with_unit(row['difference'])} {interval} ahead of {row['b']}."
+            return f"{first} {lead}", others
     return first, others
+
+
+def _only(comparison: Comparison, criterion: str | None) -> str:
+    return about_these(comparison.rows("design", criterion)[0])
 
 
 def _differences(comparison: Comparison) -> Figure:
     rows = []
     for row in comparison.pairs.to_pylist():
         name = "" if row["criterion"] is None else f"{row['criterion']}: "
-        rows.append({**row, "label": f"{name}{row['a']} – {row['b']}", "differs": row["adjusted"] < comparison.alpha})
+        rows.append({**row, "label": f"{name}{row['a']} – {row['b']}", "differs": differ(row, comparison.alpha)})
     return figures.differences(rows, comparison.asked["conf_level"])
 
 
@@ -111,6 +113,8 @@ def _names(comparison: Comparison) -> dict[str, str]:
     return {
         "a": "first", "b": "second", "p_value": "p, uncorrected", "adjusted": "p, corrected",
         "superiority": "P(first above second)", "superiority_low": "from ", "superiority_high": "to ",
+        "latent_difference": "latent difference (R's ordinal model)", "latent_p_value": "its p, uncorrected",
+        "latent_agrees": "both agree",
     }  # fmt: skip
 
 

@@ -18,18 +18,22 @@ from ordbridge.report import manuscript, paragraphs
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
-__all__ = ["caption", "latex", "main_table", "markdown", "methods", "pairs_table", "references"]
+__all__ = ["caption", "in_units", "latex", "main_table", "markdown", "methods", "pairs_table", "references"]
 
 TESTS = {
-    "wald": "Wald's z test",
-    "t": "t tests with {df} degrees of freedom",
-    "t of a clmm": "Wald's tests with Student's t in place of the normal distribution, whose degrees of freedom are "
-    "Satterthwaite's in the linear mixed model with the same terms",
-    "lrt": "likelihood ratio tests, with the intervals that belong to them (Miettinen 1976)",
-    "bootstrap": (
-        "likelihood ratio tests with Bartlett's correction by a parametric bootstrap ({draws} draws), with the "
-        "intervals that belong to them (Miettinen 1976)"
-    ),
+    "points": {
+        "t": "t tests with Satterthwaite's degrees of freedom",
+        "welch": "Welch's t tests",
+        "exact": "exact sign-flip or permutation tests, where a system always had the same rating",
+    },
+    "latent": {
+        "wald": "Wald's z test",
+        "t": "Wald's tests with Student's t in place of the normal distribution, whose degrees of freedom are "
+        "Satterthwaite's in the linear mixed model with the same terms",
+        "lrt": "likelihood ratio tests, with profile likelihood intervals",
+        "bootstrap": "likelihood ratio tests with Bartlett's correction from {draws} simulated datasets, with the "
+        "profile likelihood intervals that belong to them",
+    },
 }
 REFERENCES = {
     "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
@@ -42,12 +46,19 @@ REFERENCES = {
     "Journal of Computational and Graphical Statistics 13, 456–466.",
     "bootstrap": "Halekoh, U. & Højsgaard, S. (2014). A Kenward-Roger approximation and parametric bootstrap methods "
     "for tests in linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9).",
-    "lrt": "Miettinen, O. (1976). Estimability and estimation in case-referent studies. American Journal of "
-    "Epidemiology 103, 226–235.",
+    "lrt": "Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence "
+    "intervals. Applied Statistics 37, 87–94.",
+    "t": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics "
+    "Bulletin 2, 110–114.",
+    "welch": "Welch, B. L. (1947). The generalization of “Student's” problem when several different population "
+    "variances are involved. Biometrika 34, 28–35.",
+    "exact": "Ernst, M. D. (2004). Permutation methods: a basis for exact inference. Statistical Science 19, 676–685.",
+    "maximal": "Barr, D. J., Levy, R., Scheepers, C. & Tily, H. J. (2013). Random effects structure for confirmatory "
+    "hypothesis testing: keep it maximal. Journal of Memory and Language 68, 255–278.",
     "slopes": "Matuschek, H., Kliegl, R., Vasishth, S., Baayen, H. & Bates, D. (2017). Balancing Type I error and "
     "power in linear mixed models. Journal of Memory and Language 94, 305–315.",
-    "superiority": "Agresti, A. & Kateri, M. (2017). Ordinal probability effect measures for group comparisons in "
-    "multinomial cumulative link models. Biometrics 73, 214–219.",
+    "superiority": "McGraw, K. O. & Wong, S. P. (1992). A common language effect size statistic. Psychological "
+    "Bulletin 111, 361–365.",
 }
 
 
@@ -85,7 +96,7 @@ def caption(comparison: Comparison) -> str:
     """Return what stands above the table."""
     designs = [comparison.rows("design", criterion)[0] for criterion in comparison.criteria]
     scales = dict.fromkeys(design["scale"] for design in designs)
-    what = "Shares" if units(designs[0]).is_share else "Expected ratings"
+    what = "Shares" if units(designs[0], comparison.asked["estimand"]).is_share else _quantity(comparison)
     scale = f" on a scale {next(iter(scales))}" if len(scales) == 1 else ""
     n = comparison.asked["comparisons"]
     how = f"{NAMES[comparison.asked['adjust']]}, {n} comparison{'' if n == 1 else 's'}"
@@ -123,28 +134,33 @@ def latex(comparison: Comparison, title: str = "", label: str = "tab:systems") -
 
 def methods(comparison: Comparison) -> str:
     """Return the methods paragraph: who rated what, which model, which tests, which correction."""
-    parts = [_study(comparison), *_models(comparison), _tests(comparison)]
-    excluded = [note for note in comparison.notes if "did not converge" in note or "could not be fitted" in note]
-    return " ".join([*parts, *(f"{note}." for note in excluded)])
+    return " ".join([_study(comparison), *_models(comparison), _tests(comparison)])
 
 
 def references(comparison: Comparison) -> list[str]:
     """Return the references of the methods paragraph."""
-    asked, tests = comparison.asked, set(comparison.models["test"].to_pylist())
+    asked, models = comparison.asked, comparison.models.to_pylist()
+    tests = {name for row in models if row["estimand"] == asked["estimand"] for name in row["test"].split(", ")}
     found: dict[str, None] = {}
     for fit in comparison.fits.values():
         found |= dict.fromkeys(manuscript.references(fit))
-    if any("(1 | " not in formula or "system |" in formula for formula in comparison.models["formula"].to_pylist()):
+    if "latent" in {row["estimand"] for row in models if "|" in row["formula"]} and asked["formula"] is None:
         found[REFERENCES["slopes"]] = None
-    for key in ("bootstrap", "lrt"):
-        if key in tests or (key == "lrt" and "bootstrap" in tests):
-            found[REFERENCES[key]] = None
+    if asked["estimand"] == "points" and asked["formula"] is None:
+        found[REFERENCES["maximal"]] = None
+    if "bootstrap" in tests:
+        tests.add("lrt")
+    found |= dict.fromkeys(REFERENCES[key] for key in ("t", "welch", "exact", "bootstrap", "lrt") if key in tests)
     if asked["adjust"] in REFERENCES:
         found[REFERENCES[asked["adjust"]]] = None
     if asked["reference"] is None:
         found[REFERENCES["letters"]] = None
     found[REFERENCES["superiority"]] = None
     return list(found)
+
+
+def _quantity(comparison: Comparison) -> str:
+    return "Latent means" if comparison.asked["estimand"] == "latent" else "Expected ratings"
 
 
 def _bold(comparison: Comparison) -> str:
@@ -170,11 +186,11 @@ def _ratings(comparison: Comparison, look: Look) -> tuple[list[str], list[list[s
 
 
 def _what(comparison: Comparison) -> str:
-    return "Share" if units(comparison.design.to_pylist()[0]).is_share else "Rating"
+    return "Share" if units(comparison.design.to_pylist()[0], comparison.asked["estimand"]).is_share else "Rating"
 
 
 def _rating(comparison: Comparison, criterion: str | None, row: dict[str, Any], look: Look) -> str:
-    unit = units(comparison.rows("design", criterion)[0])
+    unit = units(comparison.rows("design", criterion)[0], comparison.asked["estimand"])
     number = look.text(unit.value(row["estimate"]))
     mark = row["letters"] or ""
     if comparison.asked["reference"] is not None:
@@ -193,17 +209,22 @@ def _differences(comparison: Comparison, look: Look) -> tuple[list[str], list[li
     several = comparison.criteria != (None,)
     level = f"{100 * comparison.asked['conf_level']:g} %"
     head = ["Pair", *(["Criterion"] if several else []), "Difference", f"{level} interval", "p", "P(first above)"]
+    beside = any(row["latent_p_value"] is not None for row in comparison.pairs.to_pylist())
+    head += ["latent p"] if beside else []
     rows = []
     for row in comparison.pairs.to_pylist():
-        unit = units(comparison.rows("design", row["criterion"])[0])
+        unit = units(comparison.rows("design", row["criterion"])[0], comparison.asked["estimand"])
         interval = (
             "–" if row["conf_low"] is None else f"{unit.value(row['conf_low'])} to {unit.value(row['conf_high'])}"
         )
-        p = p_text(row["adjusted"]).removeprefix("p ").removeprefix("= ")
+        p = "–" if row["adjusted"] is None else p_text(row["adjusted"]).removeprefix("p ").removeprefix("= ")
+        latent = row["latent_p_value"]
         cells = [f"{row['a']} – {row['b']}", *([row["criterion"] or ""] if several else [])]
         cells += [unit.value(row["difference"]), interval]
         shown = [look.text(cell) for cell in cells]
         shown += [look.text(p) + look.raised(stars(row["adjusted"])), look.text(_chance(row))]
+        if beside:
+            shown.append(look.text("–" if latent is None else p_text(latent).removeprefix("p ").removeprefix("= ")))
         rows.append(shown)
     return [look.text(name) for name in head], rows
 
@@ -224,9 +245,9 @@ def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def _pairs_caption(comparison: Comparison) -> str:
     level = f"{100 * comparison.asked['conf_level']:g} %"
     return (
-        f"Differences between systems in rating points with {level} intervals and corrected p-values "
-        f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second, "
-        "ties split. * p < .05, ** p < .01, *** p < .001."
+        f"Differences between systems {in_units(comparison)} with {level} intervals and corrected p-values "
+        f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second. "
+        f"* p < .05, ** p < .01, *** p < .001.{_latent_words(comparison)}"
     )
 
 
@@ -257,34 +278,50 @@ def _count(number: int | None, what: str) -> str:
     return "" if not number else f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def in_units(comparison: Comparison) -> str:
+    """Say in which units differences are."""
+    return "on the latent scale" if comparison.asked["estimand"] == "latent" else "in rating points"
+
+
+def _latent_words(comparison: Comparison) -> str:
+    shown = any(row["latent_p_value"] is not None for row in comparison.pairs.to_pylist())
+    return " Latent p: Wald's test of the ordinal model, uncorrected, which is about the latent scale." if shown else ""
+
+
 def _models(comparison: Comparison) -> list[str]:
     """Say which models were fitted, once where all criteria have the same."""
-    told: dict[str, list[str]] = {}
+    told: dict[tuple[str, str], list[str]] = {}
     for row in comparison.models.to_pylist():
+        if not row["formula"]:
+            continue
         fit = comparison.fits[row["criterion"]]
-        link = f" with {fit.problem.link} link" if fit.problem.ordinal else ""
-        kind = KINDS[row["model"]].name
-        text = f"a {kind}{link}, {row['formula']}, fitted with {paragraphs.fitted_with(fit)}"
-        told.setdefault(text, []).append(row["criterion"] or "")
+        link = f" with {fit.problem.link} link" if KINDS[row["model"]].ordinal else ""
+        how = f"fitted with {paragraphs.fitted_with(fit)}" if fit.problem.model == row["model"] else "fitted likewise"
+        text = f"a {KINDS[row['model']].name}{link}, {row['formula']}, {how}"
+        told.setdefault((row["estimand"], text), []).append(row["criterion"] or "")
     sentences = []
-    for text, criteria in told.items():
-        who = f"Ratings of {listed(criteria)}" if len(told) > 1 else "Ratings"
-        sentences.append(f"{who} were analysed by {text}.")
-    if any("(" in row for row in comparison.models["formula"].to_pylist()) and comparison.asked["formula"] is None:
+    for (estimand, text), criteria in told.items():
+        of = f" of {listed(criteria)}" if len(comparison.criteria) > 1 and len(told) > len(MODELS_OF) else ""
+        sentences.append(f"{MODELS_OF[estimand]}{of} come from {text}.")
+    if comparison.asked["formula"] is None and any("|" in formula for _, formula in told):
+        sentences.append("Random effects are all that the design identifies (Barr et al. 2013).")
+    if comparison.asked["estimand"] == "points" and any(row["systems"] > 2 for row in comparison.design.to_pylist()):
         sentences.append(
-            "Random effects are those that the design identifies; slopes of groups with thirty levels or more were "
-            "left out where a likelihood ratio test did not support them (p > .2; Matuschek et al. 2017)."
+            "Each pair was also compared in a linear mixed model of its own ratings, and the larger p-value was used."
         )
     return sentences
+
+
+MODELS_OF = {"points": "Expected ratings and differences in points", "latent": "Latent differences"}
 
 
 def _tests(comparison: Comparison) -> str:
     asked = comparison.asked
     used: dict[str, None] = {}
     for row in comparison.models.to_pylist():
-        df = "Satterthwaite's" if row["model"] == "lmer" else "the residual"
-        test = "t of a clmm" if (row["test"], row["model"]) == ("t", "clmm") else row["test"]
-        used[TESTS[test].format(draws=row["draws"], df=df)] = None
+        if row["estimand"] == asked["estimand"]:
+            for name in filter(None, row["test"].split(", ")):
+                used[TESTS[asked["estimand"]][name].format(draws=row["draws"])] = None
     which = f"Systems were compared with {asked['reference']}" if asked["reference"] else "All systems were compared"
     n = asked["comparisons"]
     family = f"{n} comparison{'' if n == 1 else 's'}"
@@ -292,6 +329,6 @@ def _tests(comparison: Comparison) -> str:
     if asked["adjust"] == "none":
         return f"{start}, without a correction for multiple comparisons."
     return (
-        f"{start}, and p-values were corrected for multiple comparisons ({corrected_by(comparison)}, {family}); each "
-        "interval has the level at which its pair was tested."
+        f"{start}, and p-values were corrected for multiple comparisons ({corrected_by(comparison)}, {family}); "
+        "intervals are adjusted to match the corrected tests."
     )

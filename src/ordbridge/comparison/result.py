@@ -21,28 +21,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
+UNPRINTED = ("std_error", "superiority", "superiority_low", "superiority_high")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Which system is rated higher, by how much, and how sure that is.
 
+    Everything but the columns ``latent_…`` is about the one estimand in ``asked["estimand"]``.
+
     Attributes
     ----------
     ranking
         criterion, rank, system, estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that
-        share one cannot be told apart; null with a reference), n, mean (of the ratings as they are).
+        share one cannot be told apart; null with a reference), n, mean (of the ratings as they are), always (the rating
+        that a system always has; null if it has several).
     pairs
-        criterion, a, b, difference (of a from b, in rating points), conf_low, conf_high, p_value, adjusted (the
-        corrected p-value), superiority (the probability that a text of a is rated above one of b, ties split),
-        superiority_low, superiority_high, test. Intervals of differences exclude 0 exactly where ``adjusted`` is below
-        1 − conf_level.
+        criterion, a, b, difference (of a from b, in rating points), conf_low, conf_high, std_error, df, p_value,
+        adjusted (the corrected p-value; null where the design cannot tell two systems apart), superiority (the
+        difference as the probability that a text of a is rated above one of b), superiority_low, superiority_high, test
+        (``t``, ``welch``, ``exact``; on the latent scale ``wald``, ``t``, ``lrt``, ``bootstrap``), latent_difference
+        and latent_p_value (what R's clmm or clm prints, uncorrected: the other question), latent_agrees (whether both
+        scales say the same after the correction). Intervals of differences exclude 0 exactly where ``adjusted`` is
+        below 1 − conf_level.
     shares
         criterion, system, category, n, share; of a slider none.
     design
         criterion, ratings, participants, items, systems, texts, ratings_per_text, ratings_per_participant (medians),
-        scale, scale_low, scale_high.
+        scale, scale_low, scale_high, only_participants and only_items (their number, where they are so few that the
+        answer is about these).
     models
-        criterion, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
+        criterion, estimand, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
     checks
         What is wrong with the ratings (:func:`ordbridge.check`), and with the analysis.
     recognised
@@ -50,9 +59,9 @@ class Comparison:
     notes
         What was decided on the way, in sentences.
     asked
-        The settings: reference, adjust, correct, conf_level, engine, seed, comparisons.
+        The settings: estimand, reference, adjust, correct, conf_level, engine, seed, comparisons.
     fits
-        The fitted models by criterion.
+        The fitted models by criterion: the ordinal one where there is one, otherwise the linear one of all systems.
     """
 
     ranking: pa.Table
@@ -72,8 +81,8 @@ class Comparison:
         return f"<comparison of {', '.join(systems) or 'nothing'}: {'; '.join(self.answer)}>"
 
     def __str__(self) -> str:
-        """Return the answer as lines of text."""
-        return "\n".join(self.sentences)
+        """Return the answer as lines of text, or why there is none."""
+        return "\n".join(self.sentences) if self.criteria else self.notes[-1]
 
     @property
     def criteria(self) -> tuple[str | None, ...]:
@@ -177,10 +186,11 @@ class Comparison:
         return self.page(repeat).write(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``ordbridge compare --json`` prints: ranking, pairs, recognised, checks."""
+        """Return what ``ordbridge compare --json`` prints: estimand, ranking, pairs, recognised, checks."""
         ranking = self.ranking.select(["criterion", "system", "estimate", "conf_low", "conf_high"])
-        pairs = self.pairs.select(["criterion", "a", "b", "difference", "conf_low", "conf_high", "p_value", "adjusted"])
+        pairs = self.pairs.select([name for name in self.pairs.column_names if name not in UNPRINTED])
         return {
+            "estimand": self.asked["estimand"],
             "ranking": ranking.to_pylist(),
             "pairs": pairs.to_pylist(),
             "recognised": dict(self.recognised),

@@ -51,6 +51,8 @@ class Scale:
         if len(self.labels) == 2:
             return f"of {self.labels[0]} and {self.labels[1]}"
         numbered = [f"{score:g}" for score in self.scores]
+        if len(numbered) == 1:
+            return f"of which only {self.labels[0]} was used"
         if list(self.labels) == numbered:
             return f"from {numbered[0]} to {numbered[-1]}"
         ends = [f"{number} ({label})" for number, label in zip(numbered, self.labels, strict=True)]
@@ -98,9 +100,8 @@ def read_scale(values: pa.ChunkedArray, levels: Sequence[str] = ()) -> tuple[Sca
 def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
     numbers = pc.fill_null(values, np.nan).to_numpy()
     used = np.unique(numbers[~np.isnan(numbers)])
-    if used.size < 2:
-        what = f"all ratings are {used[0]:g}" if used.size else "there is no rating"
-        raise InputError(f"{what}, so that there is nothing to compare")
+    if not used.size:
+        raise InputError("there is no rating, so that there is nothing to compare")
     slider = used.size > MOST_CATEGORIES or (used[-1] - used[0] > WIDE and used.size > FEW_ON_WIDE)
     if slider:
         why = f"the ratings have {used.size} different values from {used[0]:g} to {used[-1]:g}, as a slider gives them"
@@ -117,7 +118,7 @@ def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
 def _labels(values: pa.ChunkedArray, levels: Sequence[str]) -> tuple[Scale, pa.Array]:
     found = [value for value in pc.unique(values).to_pylist() if value is not None]
     if not levels:
-        levels = _yes_and_no(found)
+        levels = _yes_and_no(found) if len(found) > 1 else found
     if not levels:
         raise InputError(
             f"the ratings are labels whose order is not known ({', '.join(map(repr, found[:12]))}); give them from "
@@ -125,9 +126,8 @@ def _labels(values: pa.ChunkedArray, levels: Sequence[str]) -> tuple[Scale, pa.A
         )
     if unknown := [label for label in found if label not in levels]:
         raise InputError(f"the rating {unknown[0]!r} is not among levels={list(levels)!r}; add it where it belongs")
-    if len(found) < 2:
-        what = f"all ratings are {found[0]!r}" if found else "there is no rating"
-        raise InputError(f"{what}, so that there is nothing to compare")
+    if not found:
+        raise InputError("there is no rating, so that there is nothing to compare")
     first = 0 if len(levels) == 2 else 1
     scores = tuple(float(first + k) for k in range(len(levels)))
     codes = pc.add(pc.index_in(values, value_set=pa.array(levels, pa.string())), first)
@@ -149,4 +149,5 @@ def _two(labels: tuple[str, ...], scores: tuple[float, ...]) -> Scale:
 
 
 def _ordinal(labels: tuple[str, ...], scores: tuple[float, ...]) -> Scale:
-    return Scale("ordinal", f"the ratings are {len(labels)} ordered categories", labels, scores)
+    what = f"{len(labels)} ordered categories" if len(labels) > 1 else "all the same"
+    return Scale("ordinal", f"the ratings are {what}", labels, scores)

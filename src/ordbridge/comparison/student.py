@@ -8,6 +8,8 @@ variances come from the same participants and items. How often the test rejects 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,10 +18,11 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.prepare import prepare
 
-__all__ = ["ENOUGH_LEVELS", "degrees_of_freedom", "needs_student"]
+__all__ = ["ENOUGH_LEVELS", "StudentDf", "degrees_of_freedom", "needs_student"]
 
 ENOUGH_LEVELS = 30
 """Levels of a group from which on the quantiles of Student's t are nearly those of the normal distribution."""
+LEAST_DF = 1.0
 
 
 def needs_student(fit: Fit) -> bool:
@@ -27,8 +30,18 @@ def needs_student(fit: Fit) -> bool:
     return fit.problem.model == "clmm" and min(len(term.levels) for term in fit.estimates.random) < ENOUGH_LEVELS
 
 
-def degrees_of_freedom(fit: Fit, numbers: pa.Table, L: np.ndarray) -> np.ndarray:
-    """Return Satterthwaite's degrees of freedom of combinations of coefficients, infinite where there are none.
+@dataclass(frozen=True, eq=False)
+class StudentDf:
+    """Degrees of freedom, and what there is to say of them."""
+
+    df: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def degrees_of_freedom(fit: Fit, numbers: pa.Table, L: np.ndarray) -> StudentDf:
+    """Return Satterthwaite's degrees of freedom of combinations of coefficients.
+
+    Where the linear model gives none, they are the levels of the smallest group less one, and that is said.
 
     Parameters
     ----------
@@ -45,9 +58,14 @@ def degrees_of_freedom(fit: Fit, numbers: pa.Table, L: np.ndarray) -> np.ndarray
     2, 110–114.
     """
     native = engine_module("fast")
+    group, fewest = min(((term.group, len(term.levels)) for term in fit.estimates.random), key=lambda one: one[1])
     try:
         linear = prepare("lmer", str(fit.problem.formula), numbers, REML=True, ddf="Satterthwaite")
         df: np.ndarray = native.degrees_of_freedom(native.fit(linear), L)
     except (InputError, FitError, np.linalg.LinAlgError, ValueError):
-        return np.full(len(L), np.inf)
-    return np.where(np.isfinite(df) & (df > 0), np.maximum(df, 1.0), np.inf)
+        df = np.full(len(L), np.nan)
+    known = np.isfinite(df) & (df > 0)
+    notes = () if known.all() else (
+        f"Satterthwaite's degrees of freedom could not be computed: the {fewest} levels of {group} less one were used",
+    )  # fmt: skip
+    return StudentDf(np.where(known, np.maximum(df, LEAST_DF), max(fewest - 1.0, LEAST_DF)), notes)

@@ -11,30 +11,43 @@ import pyarrow as pa
 from ordbridge.comparison.analysis import Analysis
 from ordbridge.comparison.family import Corrected
 from ordbridge.comparison.letters import letters
+from ordbridge.comparison.scale import Scale
 from ordbridge.errors import FitError
 
-__all__ = ["analysis_rows", "design_row", "model_row", "pair_rows", "ranking_rows", "share_rows", "tables"]
+__all__ = [
+    "analysis_rows",
+    "design_row",
+    "model_rows",
+    "pair_rows",
+    "ranking_rows",
+    "share_rows",
+    "superiority",
+    "tables",
+    "tests_of",
+]
 
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": {
         "criterion": TEXT, "rank": COUNT, "system": TEXT, "estimate": NUMBER, "std_error": NUMBER, "conf_low": NUMBER,
-        "conf_high": NUMBER, "letters": TEXT, "n": COUNT, "mean": NUMBER,
+        "conf_high": NUMBER, "letters": TEXT, "n": COUNT, "mean": NUMBER, "always": TEXT,
     },
     "pairs": {
         "criterion": TEXT, "a": TEXT, "b": TEXT, "difference": NUMBER, "conf_low": NUMBER, "conf_high": NUMBER,
-        "p_value": NUMBER, "adjusted": NUMBER, "superiority": NUMBER, "superiority_low": NUMBER,
-        "superiority_high": NUMBER, "test": TEXT,
+        "std_error": NUMBER, "df": NUMBER, "p_value": NUMBER, "adjusted": NUMBER, "superiority": NUMBER,
+        "superiority_low": NUMBER, "superiority_high": NUMBER, "test": TEXT, "latent_difference": NUMBER,
+        "latent_p_value": NUMBER, "latent_agrees": YES,
     },
     "shares": {"criterion": TEXT, "system": TEXT, "category": TEXT, "n": COUNT, "share": NUMBER},
     "design": {
         "criterion": TEXT, "ratings": COUNT, "participants": COUNT, "items": COUNT, "systems": COUNT, "texts": COUNT,
         "ratings_per_text": NUMBER, "ratings_per_participant": NUMBER, "kind": TEXT, "scale": TEXT,
-        "scale_low": NUMBER, "scale_high": NUMBER, "scale_high_label": TEXT,
+        "scale_low": NUMBER, "scale_high": NUMBER, "scale_high_label": TEXT, "only_participants": COUNT,
+        "only_items": COUNT,
     },
     "models": {
-        "criterion": TEXT, "model": TEXT, "formula": TEXT, "why": TEXT, "engine": TEXT, "test": TEXT, "draws": COUNT,
-        "converged": YES, "singular": YES, "seconds": NUMBER,
+        "criterion": TEXT, "estimand": TEXT, "model": TEXT, "formula": TEXT, "why": TEXT, "engine": TEXT, "test": TEXT,
+        "draws": COUNT, "converged": YES, "singular": YES, "seconds": NUMBER,
     },
 }  # fmt: skip
 
@@ -66,54 +79,88 @@ def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference
             "letters": shown.get(answer.systems[k]),
             "n": int((systems == answer.systems[k]).sum()),
             "mean": float(numbers[systems == answer.systems[k]].mean()),
+            "always": _always(answer.scale, numbers[systems == answer.systems[k]]),
         }
         for place, k in enumerate(answer.order)
     ]
 
 
-def pair_rows(answer: Analysis, corrected: Corrected) -> list[dict[str, Any]]:
-    """Return the pairs with intervals at the levels of the correction."""
+def _always(scale: Scale, ratings: np.ndarray) -> str | None:
+    """Return the rating that a system always has, None if it has several."""
+    if np.ptp(ratings) > 0:
+        return None
+    return dict(zip(scale.scores, scale.labels, strict=False)).get(float(ratings[0]), f"{ratings[0]:g}")
+
+
+def pair_rows(
+    answer: Analysis, corrected: Corrected, latent_different: np.ndarray, alpha: float
+) -> list[dict[str, Any]]:
+    """Return the pairs with intervals at the levels of the correction.
+
+    ``latent_different`` tells which pairs the ordinal model's own test calls different, after the same correction.
+    """
     found = answer.differences
-    half = found.half_width(corrected.alpha)
-    low, high = _superiority_limits(answer, half)
+    low, high = found.limits(corrected.alpha)
+    if answer.estimand == "points" and answer.scale.ordinal:  # no interval leaves the scale
+        widest = answer.scale.scores[-1] - answer.scale.scores[0]
+        low, high = np.maximum(low, -widest), np.minimum(high, widest)
+    spread = np.sqrt([answer.spread[i] + answer.spread[j] for i, j in found.pairs])
+    latent = answer.latent
     return [
         {
             "criterion": answer.criterion,
             "a": answer.systems[i],
             "b": answer.systems[j],
             "difference": float(found.estimate[k]),
-            "conf_low": _known(found.estimate[k] - half[k]),
-            "conf_high": _known(found.estimate[k] + half[k]),
+            "conf_low": _known(low[k]),
+            "conf_high": _known(high[k]),
+            "std_error": _known(found.error[k]),
+            "df": _known(found.df[k]),
             "p_value": _known(found.p_value[k]),
-            "adjusted": _known(corrected.p_value[k]),
-            "superiority": float(answer.superiority[k]),
-            "superiority_low": _known(low[k]),
-            "superiority_high": _known(high[k]),
-            "test": answer.test,
+            "adjusted": _known(corrected.p_value[k]) if np.isfinite(found.p_value[k]) else None,
+            "superiority": superiority(found.estimate[k], spread[k]),
+            "superiority_low": superiority(low[k], spread[k]),
+            "superiority_high": superiority(high[k], spread[k]),
+            "test": found.tests[k],
+            "latent_difference": None if latent is None else _known(latent.difference[k]),
+            "latent_p_value": None if latent is None else _known(latent.p_value[k]),
+            "latent_agrees": None
+            if latent is None or answer.estimand == "latent"
+            else _agrees(
+                found.estimate[k], corrected.p_value[k] < alpha, latent.difference[k], bool(latent_different[k])
+            ),
         }
         for k, (i, j) in enumerate(found.pairs)
     ]
 
 
-def _superiority_limits(answer: Analysis, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of the probabilities, as many standard errors wide as those of the differences.
+def _agrees(difference: float, differs: bool, latent: float, latent_differs: bool) -> bool:
+    """Tell whether both scales say the same: both different in the same direction, or neither."""
+    return bool(differs == latent_differs and (not differs or np.sign(difference) == np.sign(latent)))
 
-    Where these would leave ½ on another side than the difference has 0, the interval is as wide for the distance from
-    ½ as that of the difference is for its distance from 0.
+
+def superiority(difference: float, spread: float) -> float | None:
+    """Return a difference as the probability that a text of the first system is above one of the second.
+
+    Φ(d/√(v₁ + v₂)), with v the variances of single ratings: so it is ½ exactly where the difference is 0, and its
+    interval says what that of the difference says.
+
+    References
+    ----------
+    McGraw, K. O. & Wong, S. P. (1992). A common language effect size statistic. Psychological Bulletin 111, 361–365.
+
+    Examples
+    --------
+    >>> superiority(0.5, 1.0), superiority(1.0, 0.0)
+    (0.691462461274013, 1.0)
     """
     from scipy import stats
 
-    chance, d = answer.superiority, answer.differences.estimate
-    if not answer.fit.problem.ordinal:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            unit = np.where(d != 0, stats.norm.ppf(chance) / d, 0.0)
-        return stats.norm.cdf((d - half) * unit), stats.norm.cdf((d + half) * unit)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        width = half / answer.differences.delta_error * answer.superiority_error
-        like = np.abs(chance - 0.5) * half / np.abs(d)
-    contradicts = (width < np.abs(chance - 0.5)) != (half < np.abs(d))
-    width = np.where(contradicts | ~np.isfinite(width), like, width)
-    return np.clip(chance - width, 0.0, 1.0), np.clip(chance + width, 0.0, 1.0)
+    if not np.isfinite(difference):
+        return None
+    if spread == 0:
+        return 0.5 if difference == 0 else float(difference > 0)
+    return float(stats.norm.cdf(difference / spread))
 
 
 def share_rows(answer: Analysis) -> list[dict[str, Any]]:
@@ -151,24 +198,38 @@ def design_row(answer: Analysis) -> dict[str, Any]:
         "scale_low": scale.scores[0],
         "scale_high": scale.scores[-1],
         "scale_high_label": scale.labels[-1] if scale.labels else None,
+        "only_participants": answer.about.get("participant"),
+        "only_items": answer.about.get("item"),
     }
 
 
-def model_row(answer: Analysis) -> dict[str, Any]:
-    """Return which model was fitted, why, and by which test systems were compared."""
-    fit = answer.fit
-    return {
-        "criterion": answer.criterion,
-        "model": fit.problem.model,
-        "formula": str(fit.problem.formula),
-        "why": answer.scale.why,
-        "engine": fit.engine,
-        "test": answer.test,
-        "draws": answer.draws,
-        "converged": fit.converged,
-        "singular": fit.singular,
-        "seconds": fit.seconds,
-    }
+def model_rows(answer: Analysis) -> list[dict[str, Any]]:
+    """Return which models were fitted: of the estimand, and the ordinal one beside differences in points."""
+    fits = [(answer.estimand, answer.model, answer.formula, answer.fit, tests_of(answer))]
+    if answer.estimand == "points" and answer.latent is not None:
+        fit = answer.latent.fit
+        fits.append(("latent", fit.problem.model, str(fit.problem.formula), fit, "wald"))
+    return [
+        {
+            "criterion": answer.criterion,
+            "estimand": estimand,
+            "model": model,
+            "formula": formula,
+            "why": answer.scale.why,
+            "engine": None if fit is None else fit.engine,
+            "test": test,
+            "draws": answer.draws if estimand == answer.estimand else None,
+            "converged": None if fit is None else fit.converged,
+            "singular": None if fit is None else fit.singular,
+            "seconds": None if fit is None else fit.seconds,
+        }
+        for estimand, model, formula, fit, test in fits
+    ]
+
+
+def tests_of(answer: Analysis) -> str:
+    """Return the tests of the pairs: one name, or several with commas."""
+    return ", ".join(dict.fromkeys(test for test in answer.differences.tests if test != "none"))
 
 
 def analysis_rows(checks: pa.Table, failures: Mapping[str | None, Exception]) -> pa.Table:

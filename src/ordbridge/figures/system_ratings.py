@@ -107,7 +107,7 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
         axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=SOFT)
     low = min(row["conf_low"] if row["conf_low"] is not None else row["estimate"] for row in panel.ranking)
     high = max(row["conf_high"] if row["conf_high"] is not None else row["estimate"] for row in panel.ranking)
-    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0]))
+    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0])) or 0.5
     axes.set_xlim(low - room, high + room)
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)

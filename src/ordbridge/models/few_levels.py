@@ -11,7 +11,10 @@ import numpy as np
 
 from ordbridge.models.problem import Condition, Estimates, Matrices
 
-__all__ = ["SIZES", "SIZES_AT_ONCE", "few_levels"]
+__all__ = ["FEW_LEVELS", "SIZES", "SIZES_AT_ONCE", "few_levels"]
+
+FEW_LEVELS = "few-levels"
+"""Code of the condition that the printed test rests on few participants or items."""
 
 SIZES = ((5, 0.13), (10, 0.10))
 """With fewer levels than the first number, how often Wald's test at the 5 % level rejects a true null hypothesis: the
@@ -49,7 +52,7 @@ def few_levels(found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
             continue
         who = f"{levels} {group}s" if group in PEOPLE_AND_TEXTS else f"{levels} levels of {group}"
         text = f"{who}: the Wald test rejects a true null {how}; use method='bootstrap'"
-        said.append(Condition("inference", "message", text))
+        said.append(Condition("inference", "message", text, FEW_LEVELS))
     return tuple(said)
 
 

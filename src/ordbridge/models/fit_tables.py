@@ -110,7 +110,7 @@ def one_row(fit: Fitted) -> pa.Table:
 
 def conditions(e: Estimates) -> pa.Table:
     """Return what the engine reported; see :attr:`ordbridge.Fit.conditions`."""
-    schema = pa.schema({"stage": pa.string(), "kind": pa.string(), "text": pa.string()})
+    schema = pa.schema({name: pa.string() for name in ("stage", "kind", "text", "code")})
     return pa.Table.from_pylist([condition._asdict() for condition in e.conditions], schema=schema)
 
 

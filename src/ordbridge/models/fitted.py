@@ -80,7 +80,7 @@ class Fitted:
 
     @property
     def conditions(self) -> pa.Table:
-        """What the engine reported: stage, kind (``warning`` or ``message``) and text."""
+        """What the engine reported: stage, kind (``warning`` or ``message``), text, and code (empty for R's own)."""
         return fit_tables.conditions(self.estimates)
 
     def tidy(self, conf_level: float = 0.95) -> pa.Table:

@@ -35,7 +35,7 @@ from ordbridge.models import predict as prediction
 from ordbridge.models.problem import Condition, Estimates, Matrices, Problem
 from ordbridge.models.residuals import LINKS
 
-__all__ = ["TOO_HIGH", "TOO_LOW", "GroupError", "check_laplace", "check_quadrature", "laplace_errors"]
+__all__ = ["LAPLACE", "TOO_HIGH", "TOO_LOW", "GroupError", "check_laplace", "check_quadrature", "laplace_errors"]
 
 # In log likelihood, of one level; beyond them tests reject too often (docs/models.md). Where the approximation is too
 # high less is allowed, because that draws the optimum to itself.
@@ -45,6 +45,8 @@ NODES = np.linspace(-10.0, 10.0, 41)  # in standard deviations of the approximat
 MIRRORED = {"probit": "probit", "logit": "logit", "cauchit": "cauchit", "cloglog": "loglog", "loglog": "cloglog"}
 DOUBLY, WIDTH = np.linspace(-8.0, 8.0, 321), 0.01  # u - mode = WIDTH sinh(s): from 5e-4 to 15
 DIFFERENCE = 1e-3  # step of second differences on the latent scale
+LAPLACE = "laplace-fails"
+"""Code of the condition that the Laplace approximation does not hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ def check_laplace(problem: Problem, found: Estimates, rows: Matrices) -> tuple[C
                 "too rare, for this model. Its estimates and p-values are wrong whichever engine computes them; "
                 "use lmer, fewer random effects, or merge rare categories"
             )
-    return tuple(Condition("inference", "warning", text) for text in said)
+    return tuple(Condition("inference", "warning", text, LAPLACE) for text in said)
 
 
 def check_quadrature(problem: Problem, found: Estimates, rows: Matrices) -> tuple[Condition, ...]:

@@ -66,11 +66,15 @@ class Problem:
 
 
 class Condition(NamedTuple):
-    """Something the engine reported: in which stage, ``"warning"`` or ``"message"``, and its words."""
+    """Something the engine reported: in which stage, ``"warning"`` or ``"message"``, its words, and a stable code.
+
+    Decisions look at the code; what R says has none.
+    """
 
     stage: str
     kind: str
     text: str
+    code: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,10 @@ from ordbridge.errors import FitError, InputError
 from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Condition, Estimates, Problem
 
-__all__ = ["second_opinion"]
+__all__ = ["STOPPED_SHORT", "second_opinion"]
+
+STOPPED_SHORT = "r-stopped-short"
+"""Code of the condition that R's search ended below the optimum."""
 
 WORSE = 0.01  # in log likelihood: beyond what a search leaves that stops early
 DIFFERENT = 0.01  # standard errors, relative
@@ -51,7 +54,7 @@ def second_opinion(
     if not native.converged or native.terms != found.terms or native.loglik < found.loglik - WORSE:
         return ()
     if native.loglik > found.loglik + WORSE:
-        return (_said(_stopped_short(found, native)),)
+        return (_said(_stopped_short(found, native), STOPPED_SHORT),)
     if problem.model != "clmm":
         return ()
     worst = _worst(found.std_error, native.std_error, found)
@@ -89,5 +92,5 @@ def _worst(theirs: np.ndarray, ours: np.ndarray, found: Estimates) -> int | None
     return worst if apart.size and apart[worst] >= DIFFERENT else None
 
 
-def _said(text: str) -> Condition:
-    return Condition("inference", "warning", text)
+def _said(text: str, code: str = "r-standard-error") -> Condition:
+    return Condition("inference", "warning", text, code)

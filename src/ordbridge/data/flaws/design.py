@@ -256,11 +256,11 @@ def _few(study: RatedStudy) -> Iterator[Flaw]:
         yield Flaw(
             "warning",
             f"few-{'raters' if role == 'participant' else 'items'}",
-            f"{counted(n, role)}, and with fewer than {least} the usual tests reject too often",
+            f"{counted(n, role)} only: conclusions about others are weak, and Wald tests of a clmm reject too often",
             [],
-            "Use a bootstrap test, and do not draw conclusions about raters or items in general."
+            "Use ordbridge compare or a bootstrap test, which allow for it."
             if n > 2
-            else "A random effect cannot be estimated from so few.",
+            else "A random effect cannot be estimated from so few: the answer is about these.",
         )
     people = study.names.get("participant")
     if people is None or len(people.labels) < 3:

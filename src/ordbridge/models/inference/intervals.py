@@ -42,7 +42,7 @@ from ordbridge.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["METHODS", "confint"]
+__all__ = ["METHODS", "confint", "profile_end"]
 
 METHODS = ("wald", "profile", "bootstrap")
 Key = tuple[str, str | None, str | None]  # effect, group, term
@@ -118,14 +118,14 @@ def _profile_ends(profile: Any, conf_level: float, notes: list[str]) -> dict[Key
     limit = float(stats.norm.ppf(0.5 + conf_level / 2))
     ends: dict[Key, tuple[float, float]] = {}
     for k, one in enumerate(profile.quantities):
-        low, high = (_end(profile, k, side, limit) for side in (-1, 1))
+        low, high = (profile_end(profile, k, side, limit) for side in (-1, 1))
         ends[one.effect, one.group, one.term] = (low, high)
         if not (math.isfinite(low) and math.isfinite(high)):
             notes.append(f"the likelihood of {one.term or one.group} does not fall far enough: the interval has no end")
     return ends
 
 
-def _end(profile: Any, k: int, side: int, limit: float) -> float:
+def profile_end(profile: Any, k: int, side: int, limit: float) -> float:
     """Return where the signed root of the likelihood ratio reaches the limit; it is close to linear in the value."""
     from scipy.optimize import brentq
 

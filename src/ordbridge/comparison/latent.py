@@ -1,0 +1,253 @@
+"""The other question: differences on the latent scale of a cumulative link model, whose test R prints.
+
+``estimand="latent"`` rests on it alone; beside differences in points it is shown as R's own result, Wald's z. Where the
+two disagree, systems spread differently on the rating scale, or so few raters are behind the test that Wald's z rejects
+too often.
+
+For ``estimand="latent"`` Wald's test and t tests divide a difference by its standard error. The likelihood ratio and
+its bootstrap (Bartlett's correction by simulated ratings) have the interval that belongs to them: all differences that
+the same test does not reject, from the profile of the likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ordbridge.comparison.differences import Differences, Interval, correlation
+from ordbridge.comparison.student import StudentDf, needs_student
+from ordbridge.errors import FitError, InputError
+from ordbridge.models import predict as prediction
+from ordbridge.models.engines import engine_module
+from ordbridge.models.few_levels import FEW_LEVELS
+from ordbridge.models.fit import Fit
+from ordbridge.models.inference import bootstrap, likelihood_ratio
+from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, on_rows
+from ordbridge.models.inference.intervals import profile_end
+from ordbridge.models.inference.marginal_means import Effects
+from ordbridge.models.inference.reference_rows import reference_grid
+from ordbridge.progress import Progress
+
+__all__ = ["TESTS", "Resampling", "draws_for", "latent_differences", "latent_spread", "latent_test"]
+
+TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
+DRAWS, FEWEST_DRAWS = 199, 49
+WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws
+FIRST = 49  # draws of a bootstrap, after which those are left out that cannot change a decision
+SURE = 3.0  # standard errors
+RESIDUAL = {"probit": 1.0, "logit": math.pi**2 / 3, "cloglog": math.pi**2 / 6, "loglog": math.pi**2 / 6}
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How a bootstrap is made."""
+
+    draws: int | None
+    levels: tuple[float, float]
+    """The lowest and the highest level at which a pair may be tested after a correction."""
+    pooled: bool
+    """Whether Bartlett's correction is the same for all pairs."""
+    families: int
+    seed: int
+    jobs: int
+    store: str | PathLike[str] | None
+    progress: Callable[[Progress], None] | None
+
+
+def latent_test(fit: Fit, few: bool, separated: bool, wanted: str) -> str:
+    """Choose the test that holds for this model and design (docs/inference.md)."""
+    if wanted == "t" and fit.problem.model == "clm":
+        raise InputError("test='t' is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
+    if wanted != "auto":
+        return wanted
+    if few or any(condition.code == FEW_LEVELS for condition in fit.estimates.conditions):
+        return "bootstrap"
+    if separated:
+        return "lrt"
+    return "t" if needs_student(fit) else "wald"
+
+
+def draws_for(work: int) -> int:
+    """Return how many draws a bootstrap has: fewer where more ratings have to be fitted, for about two minutes.
+
+    Examples
+    --------
+    >>> draws_for(500), draws_for(12_000), draws_for(10**9)
+    (199, 99, 49)
+    """
+    return int(np.clip(DRAWS * WORK / work, FEWEST_DRAWS, DRAWS))
+
+
+def latent_spread(fit: Fit) -> np.ndarray:
+    """Return the variance of the latent quality of each system's texts, for new participants and items."""
+    grid = reference_grid(fit, ["system"])
+    variance = prediction.marginal_variance(fit.estimates, fit.matrices(grid.columns))
+    residual = RESIDUAL.get(str(fit.problem.link), RESIDUAL["logit"])
+    return residual + np.array([variance[own].mean() for _, _, own in grid.cells])
+
+
+def latent_differences(
+    fit: Fit,
+    found: Effects,
+    pairs: Sequence[tuple[int, int]],
+    test: str,
+    student: StudentDf | None = None,
+    resampling: Resampling | None = None,
+) -> tuple[Differences, tuple[str, ...], int | None]:
+    """Compare pairs of systems on the latent scale.
+
+    Parameters
+    ----------
+    fit, found
+        A clm or clmm, and its means on the latent scale.
+    pairs
+        Places of systems.
+    test
+        One of :data:`TESTS`, not ``"auto"``.
+    student
+        Degrees of freedom of each pair, for ``"t"``.
+    resampling
+        For ``"bootstrap"``.
+
+    Returns
+    -------
+    tuple
+        The differences, what there is to say, and the number of draws of a bootstrap.
+
+    References
+    ----------
+    Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence intervals.
+    Applied Statistics 37, 87–94.
+    """
+    from scipy import stats
+
+    k = len(found.cells)
+    C = np.zeros((len(pairs), k))
+    for row, (i, j) in enumerate(pairs):
+        C[row, i], C[row, j] = 1.0, -1.0
+    estimate = C @ found.estimate[:k]
+    error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", C, found.covariance[:k, :k], C), 0.0))
+    df = student.df if test == "t" and student is not None else np.full(len(pairs), np.inf)
+    parts: dict[str, Any] = {
+        "pairs": tuple(pairs), "estimate": estimate, "correlation": correlation(found.covariance[:k, :k], pairs),
+        "tests": (test,) * len(pairs), "df": df,
+    }  # fmt: skip
+    if test in ("wald", "t"):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
+        return Differences(error=error, p_value=p_value, **parts), student.notes if student else (), None
+    tested = [_hypothesis(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
+    draws: int | None = None
+    answers: list[dict[str, Any]]
+    if test == "lrt":
+        answers = [likelihood_ratio.test(fit, one) | {"factor": 1.0} for one in tested]
+    else:
+        if resampling is None:
+            raise FitError("a bootstrap needs to know how to draw")
+        answers = _bootstrap(fit, tested, resampling)
+        draws = max(answer["draws"] for answer in answers)
+    intervals = [
+        _profile_interval(fit, found.cells[i], found.cells[j], answer["factor"])
+        for (i, j), answer in zip(pairs, answers, strict=True)
+    ]
+    p_value = np.array([answer["p_value"] for answer in answers], dtype=float)
+    notes = tuple(dict.fromkeys(note for answer in answers for note in answer["notes"]))
+    return Differences(error=error, p_value=p_value, intervals=tuple(intervals), **parts), notes, draws
+
+
+def _profile_interval(fit: Fit, first: str, second: str, factor: float) -> Interval:
+    """Return the interval of a pair as a function of α: where the likelihood ratio reaches factor × quantile of χ²."""
+    from scipy import stats
+
+    def limits(alpha: float) -> tuple[float, float]:
+        profile = _profile(fit, first, second)
+        wanted = ("fixed", f"system{first}")
+        place = next(k for k, one in enumerate(profile.quantities) if (one.effect, one.term) == wanted)
+        limit = math.sqrt(factor * stats.chi2.isf(alpha, 1))
+        try:
+            return profile_end(profile, place, -1, limit), profile_end(profile, place, 1, limit)
+        except FitError:
+            return math.nan, math.nan
+
+    return limits
+
+
+def _profile(fit: Fit, first: str, second: str) -> Any:
+    """Return the likelihood as a function of the difference of two systems: the second is made the reference level."""
+    system = fit.problem.columns["system"]
+    levels = (second, first, *(name for name in system.levels if name not in (first, second)))
+    place = np.array([levels.index(name) for name in system.levels])
+    codes = np.where(system.missing, -1, place[system.values])
+    columns = dict(fit.problem.columns) | {"system": replace(system, values=codes, levels=levels)}
+    return engine_module("fast").profile(on_rows(replace(fit.problem, columns=columns), fit.estimates.rows))
+
+
+def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[dict[str, Any]]:
+    """Return the answer for each pair, from its own draws or from those of all pairs."""
+    pairs = len(tested)
+    wanted = how.draws or draws_for(fit.n_obs * how.families)
+    early = how.draws is None
+    first, every = ((-(-n // pairs) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
+    begun = [
+        bootstrap.ratios_of(fit, one, every, seed=how.seed, jobs=how.jobs, store=how.store, progress=tell)
+        for one, tell in zip(tested, _over_all(how.progress, pairs), strict=True)
+    ]
+    ratios = [list(islice(drawn, first if early else every)) for _, drawn, _ in begun]
+
+    def answers() -> list[dict[str, Any]]:
+        together = np.concatenate([np.array(own) for own in ratios])
+        answered = []
+        for (observed, _, notes), own in zip(begun, ratios, strict=True):
+            used = together if how.pooled else np.array(own)
+            answered.append(
+                bootstrap.corrected(observed, 1, used) | {"notes": notes, "factor": float(np.nanmean(used))}
+            )
+        return answered
+
+    found = answers()
+    clear = [not early or _is_clear(answer, how.levels) for answer in found]
+    if all(clear):
+        return found
+    for place, (_, drawn, _) in enumerate(begun):
+        if how.pooled or not clear[place]:
+            ratios[place] += drawn
+    return answers()
+
+
+def _is_clear(answer: dict[str, Any], levels: tuple[float, float]) -> bool:
+    """Tell whether a p-value is on one side of all levels even if its ratio is three standard errors off."""
+    from scipy import stats
+
+    off = SURE * math.sqrt(2.0 / (answer["draws"] - answer["failed"]))  # a χ² of one degree has twice its mean squared
+    low, high = (float(stats.chi2.sf(answer["statistic"] * (1 + sign * off), 1)) for sign in (1, -1))
+    return high < levels[0] or low > levels[1]
+
+
+def _over_all(progress: Callable[[Progress], None] | None, pairs: int) -> list[Callable[[Progress], None] | None]:
+    """Return for each pair what is told its progress and tells that of all; pairs take turns."""
+    if progress is None:
+        return [None] * pairs
+    done, failed = [0] * pairs, [0] * pairs
+
+    def of(pair: int) -> Callable[[Progress], None]:
+        def told(one: Progress) -> None:
+            done[pair], failed[pair] = one.done, one.failures
+            left = pairs * one.total - sum(done)
+            seconds = left / one.rate if one.rate else None
+            progress(replace(one, done=sum(done), total=pairs * one.total, seconds_left=seconds, failures=sum(failed)))
+
+        return told
+
+    return [of(pair) for pair in range(pairs)]
+
+
+def _hypothesis(fit: Fit, weights: np.ndarray) -> Hypothesis:
+    e = fit.estimates
+    names = [term for term, effect in zip(e.terms, e.effects, strict=True) if effect == "fixed"]
+    return hypothesis(fit, {name: float(w) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-12})
