@@ -55,7 +55,7 @@ def of_pair(found: dict[str, dict[str, float]], a: str, b: str) -> tuple[float, 
 def means_agree(fit: ob.Fit, found: dict, tolerance: float) -> None:
     """Means, standard errors, differences, and corrected p-values of z tests."""
     means, pairs = rows(found["means"]), plain(found["pairs"])
-    table = fit.means("system", small_sample=False).to_pylist()
+    table = fit.means("system", df="asymptotic").to_pylist()
     for row in table:
         if row["what"] == "mean":
             assert row["estimate"] == pytest.approx(means[row["level"]]["estimate"], rel=tolerance)
@@ -127,7 +127,7 @@ def test_expected_ratings_and_differences_of_lmer(by_r, engine, shared):
 
 
 def test_differences_in_points_are_those_of_lmertest(study, tmp_path):
-    """The pair's own model in plain R, with lmerTest's Satterthwaite t: estimate, df and p of the default comparison."""
+    """The pair's own model in plain R, with lmerTest's Satterthwaite t, is the default comparison."""
     data = study((0.0, 0.5), raters=7, items=20, slope=0.4)
     data.to_csv(tmp_path / "ratings.csv", index=False)
     script = tmp_path / "pair.R"

@@ -282,7 +282,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         asked.draws, (alpha / (asked.criteria * len(pairs)), alpha), structure.balanced,
         asked.criteria * (1 if structure.balanced else len(pairs)), asked.seed, asked.jobs, asked.store, asked.progress,
     )  # fmt: skip
-    df = _student(ready, scale, fit, found, pairs) if needs_student(fit) else None
+    df = _student(fit, found, pairs) if needs_student(fit) else None
     student = None if df is None else StudentDf(df.df[k:], df.notes)
     compared, said, draws = latent_differences(fit, found, pairs, test, student, resampling)
     error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))
@@ -323,12 +323,12 @@ def _about(ready: pa.Table) -> dict[str, int]:
     return {name: number for name, number in levels.items() if number <= 2}
 
 
-def _student(ready: pa.Table, scale: Scale, fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> StudentDf:
+def _student(fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> StudentDf:
     """Return the degrees of freedom of latent means, then of the pairs."""
     between = np.array([found.combinations[i] - found.combinations[j] for i, j in pairs])
     L = np.vstack([found.combinations, between])
     L = np.column_stack([np.repeat([1.0, 0.0], [len(found.cells), len(pairs)]), L])
-    return degrees_of_freedom(fit, _as_numbers(ready, scale), L)
+    return degrees_of_freedom(fit, L)
 
 
 def _as_numbers(ratings: pa.Table, scale: Scale) -> pa.Table:

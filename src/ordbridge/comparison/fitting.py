@@ -22,7 +22,7 @@ PER_PARAMETER = 2  # ratings, at least
 
 def native_instead(fit: Fit) -> bool:
     """Tell whether R's search ended below the optimum, so that the native fit takes its place."""
-    return fit.engine == "r" and any(condition.code == STOPPED_SHORT for condition in fit.estimates.conditions)
+    return any(condition.code == STOPPED_SHORT for condition in fit.estimates.conditions)
 
 
 def linear_fitter(engine: str, timeout: float | None, notes: list[str]) -> Fitter:

@@ -153,6 +153,11 @@ def levels_of(group: str, codes: np.ndarray, system: np.ndarray, *, pair: bool) 
         raise InputError(
             f"there are 2 {group}s, and each {verb} one system only, so that systems and {group}s cannot be told apart"
         )
+    if not within and levels == counts.shape[1]:
+        raise InputError(
+            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart; "
+            f"let {group}s share systems, or have several for each"
+        )
     if not within:
         apart = pair and seen.sum(axis=0).min() > 1
         return Levels(bars=tuple(f"(0 + {name} | {group})" for name in (FIRST, SECOND)) if apart else _intercept(group))
@@ -373,13 +378,16 @@ def point_tests(
         Of the model of all systems.
     """
     several = len(set(system.tolist())) > 2
+    nested = any(
+        len({*zip(codes.tolist(), system.tolist(), strict=True)}) == codes.max() + 1 for codes in groups.values()
+    )
     found = []
     for i, j in pairs:
         rows = (system == i) | (system == j)
         own = {name: codes[rows] for name, codes in groups.items()}
         joint = means.pair(i, j)
         one = compare_pair(rating[rows], system[rows] == i, own, widest, fitter, None if several else joint)
-        other = joint if several and one.test != "exact" else None
+        other = joint if several and one.test not in (("exact", "none") if nested else ("exact",)) else None
         if other is not None and not one.p_value >= other.p_value:  # also where its own model has no answer
             one = replace(other, about=one.about)
         found.append(one)

@@ -1,9 +1,6 @@
-"""Student's t for a clmm: the degrees of freedom that a standard error from few participants or items has.
+"""When a clmm's test needs Student's t, and with how many degrees of freedom.
 
-Wald's z takes the estimated variances for known. A linear mixed model with the same terms says how many degrees of
-freedom they have (Satterthwaite 1946), and so does it approximately for the cumulative link mixed model, whose
-variances come from the same participants and items. How often the test rejects is measured by
-``benchmarks/compare_small_studies.py`` (docs/inference.md).
+How often the test rejects is measured by ``benchmarks/compare_small_studies.py`` (docs/inference.md).
 """
 
 from __future__ import annotations
@@ -11,18 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
-from ordbridge.errors import FitError, InputError
-from ordbridge.models.engines import engine_module
 from ordbridge.models.fit import Fit
-from ordbridge.models.prepare import prepare
+from ordbridge.models.inference.linear_df import LEAST_DF, linear_df
 
 __all__ = ["ENOUGH_LEVELS", "StudentDf", "degrees_of_freedom", "needs_student"]
 
 ENOUGH_LEVELS = 30
 """Levels of a group from which on the quantiles of Student's t are nearly those of the normal distribution."""
-LEAST_DF = 1.0
 
 
 def needs_student(fit: Fit) -> bool:
@@ -38,8 +31,8 @@ class StudentDf:
     notes: tuple[str, ...] = ()
 
 
-def degrees_of_freedom(fit: Fit, numbers: pa.Table, L: np.ndarray) -> StudentDf:
-    """Return Satterthwaite's degrees of freedom of combinations of coefficients.
+def degrees_of_freedom(fit: Fit, L: np.ndarray) -> StudentDf:
+    """Return Satterthwaite's degrees of freedom of combinations of a clmm's coefficients.
 
     Where the linear model gives none, they are the levels of the smallest group less one, and that is said.
 
@@ -47,25 +40,14 @@ def degrees_of_freedom(fit: Fit, numbers: pa.Table, L: np.ndarray) -> StudentDf:
     ----------
     fit
         A clmm.
-    numbers
-        Its data, with ratings as numbers.
     L
         A row per combination; the first column is that of the intercept, which a clmm does not have.
-
-    References
-    ----------
-    Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin
-    2, 110–114.
     """
-    native = engine_module("fast")
     group, fewest = min(((term.group, len(term.levels)) for term in fit.estimates.random), key=lambda one: one[1])
-    try:
-        linear = prepare("lmer", str(fit.problem.formula), numbers, REML=True, ddf="Satterthwaite")
-        df: np.ndarray = native.degrees_of_freedom(native.fit(linear), L)
-    except (InputError, FitError, np.linalg.LinAlgError, ValueError):
-        df = np.full(len(L), np.nan)
-    known = np.isfinite(df) & (df > 0)
-    notes = () if known.all() else (
-        f"Satterthwaite's degrees of freedom could not be computed: the {fewest} levels of {group} less one were used",
-    )  # fmt: skip
-    return StudentDf(np.where(known, np.maximum(df, LEAST_DF), max(fewest - 1.0, LEAST_DF)), notes)
+    df = linear_df(fit, L)
+    if np.isfinite(df).all():
+        return StudentDf(df)
+    note = (
+        f"Satterthwaite's degrees of freedom could not be computed: the {fewest} levels of {group} less one were used"
+    )
+    return StudentDf(np.where(np.isfinite(df), df, max(fewest - 1.0, LEAST_DF)), (note,))

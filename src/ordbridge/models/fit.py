@@ -228,6 +228,7 @@ class Fit(Fitted):
         adjust: str = "holm",
         conf_level: float = 0.95,
         method: str = "delta",
+        df: str = "satterthwaite",
         draws: int = 999,
         seed: int = 0,
         jobs: int = 1,
@@ -257,6 +258,9 @@ class Fit(Fitted):
             Level of the intervals.
         method
             ``"delta"``, or ``"bootstrap"`` for percentile intervals, which have no p-values: see :meth:`test`.
+        df
+            Of a clmm: ``"satterthwaite"``, Student's t with the degrees of freedom of the linear mixed model with the
+            same terms, or ``"asymptotic"``, z as R prints it, which covers too little with few participants or items.
         draws, seed, jobs, store, progress
             Of the bootstrap, as for :meth:`confint`.
 
@@ -287,7 +291,7 @@ class Fit(Fitted):
         """
         from ordbridge.models import inference
 
-        return inference.means(self, factor, on, by, adjust, conf_level, method, draws, seed, jobs, store, progress)
+        return inference.means(self, factor, on, by, adjust, conf_level, method, df, draws, seed, jobs, store, progress)
 
     def equivalence(
         self,
@@ -296,6 +300,7 @@ class Fit(Fitted):
         on: str = "rating",
         by: str | Sequence[str] | None = None,
         alpha: float = 0.05,
+        df: str = "satterthwaite",
     ) -> pa.Table:
         """Test whether levels of a factor differ by less than a margin: two one-sided tests of every difference.
 
@@ -307,6 +312,8 @@ class Fit(Fitted):
             The smallest difference that matters.
         alpha
             Level of the tests; the interval has level 1 − 2 alpha, and lies within ± margin if both reject.
+        df
+            As for :meth:`means`.
 
         Returns
         -------
@@ -329,7 +336,7 @@ class Fit(Fitted):
         """
         from ordbridge.models import inference
 
-        return inference.equivalence(self, factor, margin, on, by, alpha)
+        return inference.equivalence(self, factor, margin, on, by, alpha, df)
 
     def assumptions(self, factor: str | None = None, conf_level: float = 0.95) -> Assumptions:
         """Test what a clm or clmm takes for granted: that thresholds move alike, and that residuals are equally wide.
