@@ -56,7 +56,7 @@ def results() -> dict[str, Any]:
     odd = HOSTILE["markup"].replace("`", "")
     renamed = data.rename_columns(["participant", "item", odd, "rating"])
     return {
-        "comparison": ob.compare(data, engine="fast", test="wald"),
+        "comparison": ob.compare(data, engine="fast"),
         "fit": ob.clmm(f"rating ~ `{odd}` + (1 | participant)", renamed, engine="fast"),
         "reliability": ob.reliability.analyse(data, conf_level=None),
         "scales": ob.reliability.scales.compare({MARKUP: data, HOSTILE["macros"]: data}, conf_level=None),
@@ -131,7 +131,7 @@ def test_latex_compiles_with_systems_called_a_b_and_c_per_cent(tmp_path: Path) -
     truth = ob.simulate.Truth(effects=(1.0,), thresholds=(-1, 0, 1))
     fit = ob.clm("rating ~ system", data, engine="fast")
     found = [
-        ob.compare(data, engine="fast", test="wald"),
+        ob.compare(data, engine="fast"),
         fit,
         FitWithContrasts(fit, "system", pa.table({"contrast": [" - ".join(names)], "estimate": [0.5]})),
         ob.reliability.analyse(data, conf_level=None),

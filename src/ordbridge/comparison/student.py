@@ -1,6 +1,6 @@
 """When a clmm's test needs Student's t, and with how many degrees of freedom.
 
-How often the test rejects is measured by ``benchmarks/compare_small_studies.py`` (docs/inference.md).
+How often such tests reject is measured by ``benchmarks/small_studies.py`` (docs/inference.md).
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def linear_df(fit: Fit, L: np.ndarray) -> np.ndarray:
     rating = problem.columns[response]
     numbers = Column("numeric", np.where(rating.missing, np.nan, rating.values + 1.0))
     linear = replace(
-        problem, model="lmer", columns=dict(problem.columns) | {response: numbers}, link=None, threshold=None, nAGQ=None,
-        scale=(), nominal=(), REML=True, ddf="Satterthwaite", start=None,
+        problem, model="lmer", columns=dict(problem.columns) | {response: numbers}, link=None, threshold=None,
+        nAGQ=None, scale=(), nominal=(), REML=True, ddf="Satterthwaite", start=None,
     )  # fmt: skip
     try:
         df: np.ndarray = native.degrees_of_freedom(native.fit(linear), L)
