@@ -198,7 +198,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         mean_high=high,
         differences=_differences(pairs, tests, means),
         spread=np.array([rating[system == k].var() for k in range(len(names))]),
-        formula=means.formula,
+        formula=tests[0].formula or means.formula if len(names) == 2 else means.formula,
         model="lm" if means.fit is None or means.fit.problem.model == "lm" else "lmer",
         fit=means.fit,
         latent=latent,
