@@ -3,6 +3,8 @@
     python benchmarks/compare_size.py STORE.parquet --datasets 1000 [--jobs 2] [--effect 0.5]
     python benchmarks/compare_size.py STORE.parquet --report
 
+Several processes have a store each (``--first``), which ``--merge`` puts together.
+
 Every study has real random slopes, and without an effect all systems have the same expected rating: the latent quality
 of each is chosen so, because systems that spread differently have other expected ratings at the same quality. The cells
 are a fraction of
@@ -226,13 +228,13 @@ def _lmer(rating: np.ndarray, code: dict[str, np.ndarray], names: Any, pairs: An
     return np.array([1.0 if test is None else test.p_value for test in tests])
 
 
-def extend(store: Path, datasets: int, effect: float, jobs: int) -> None:
+def extend(store: Path, first: int, datasets: int, effect: float, jobs: int) -> None:
     """Add what is missing, a block of every cell at a time."""
     kept = pd.read_parquet(store) if store.exists() else pd.DataFrame(columns=["cell", "effect", "dataset"])
     done = {(int(c), float(e), int(d)) for c, e, d in zip(kept.cell, kept.effect, kept.dataset, strict=True)}
-    for first in range(0, datasets, BLOCK):
+    for start in range(first, datasets, BLOCK):
         for place, cell in enumerate(CELLS):
-            wanted = range(first, min(first + BLOCK, datasets))
+            wanted = range(start, min(start + BLOCK, datasets))
             missing = [d for d in wanted if (place, effect, d) not in done]
             if not missing:
                 continue
@@ -241,7 +243,7 @@ def extend(store: Path, datasets: int, effect: float, jobs: int) -> None:
             partial = store.with_suffix(".partial")
             kept.to_parquet(partial, index=False)
             partial.replace(store)
-        print(f"{min(first + BLOCK, datasets)} datasets per cell, effect {effect:g}", flush=True)
+        print(f"{min(start + BLOCK, datasets)} datasets per cell, effect {effect:g}", flush=True)
 
 
 def familywise(part: pd.DataFrame, column: str) -> tuple[float, int]:
@@ -307,12 +309,18 @@ CELLS = [*fraction(), *FAILED]
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
+    parser.add_argument("--merge", type=Path, nargs="+", help="put other stores into this one")
+    parser.add_argument("--first", type=int, default=0, help="the first dataset, for several stores at once")
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--effect", type=float, default=0.0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--report", action="store_true")
     args = parser.parse_args()
-    if args.report:
+    if args.merge:
+        stores = [pd.read_parquet(path) for path in (args.store, *args.merge) if path.exists()]
+        keys = ["cell", "effect", "dataset", "pair"]
+        pd.concat(stores).drop_duplicates(keys).sort_values(keys).to_parquet(args.store, index=False)
+    elif args.report:
         report(args.store)
     else:
-        extend(args.store, args.datasets, args.effect, args.jobs)
+        extend(args.store, args.first, args.datasets, args.effect, args.jobs)

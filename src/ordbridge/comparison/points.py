@@ -248,6 +248,12 @@ def _confounded(terms: Mapping[str, Levels], groups: Mapping[str, np.ndarray], s
     return bool(rank(np.column_stack([*columns, second])) == rank(np.column_stack(columns)))
 
 
+def _factor(codes: np.ndarray, first: int = 0) -> pa.DictionaryArray:
+    """Return codes as a factor with the levels ``first``, ``first + 1``, …, in this order."""
+    levels = [str(first + k) for k in range(int(codes.max()) + 1)]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(levels))
+
+
 def _linear(
     model: str,
     formula: str,
@@ -257,9 +263,9 @@ def _linear(
     about: Mapping[str, int],
     fitter: Fitter,
 ) -> PairTest:
-    labels = {name: pa.array(codes).cast(pa.string()) for name, codes in groups.items()}
+    labels = {name: _factor(codes) for name, codes in groups.items()}
     table = pa.table(
-        {"rating": rating, "system": pa.array(np.where(second, "2", "1")), FIRST: (~second).astype(float),
+        {"rating": rating, "system": _factor(second.astype(int), first=1), FIRST: (~second).astype(float),
          SECOND: second.astype(float), **labels}
     )  # fmt: skip
     try:
@@ -320,10 +326,8 @@ def expected_ratings(
     fixed = [name for name, one in terms.items() if one.fixed]
     bars = [bar for one in terms.values() for bar in one.bars]
     simple = [f"(1 | {name})" for name, one in terms.items() if one.bars]
-    width = len(str(len(names)))
-    coded = np.array([f"s{k:0{width}d}" for k in range(len(names))])  # sorted as the places are
-    labels = {name: pa.array(codes).cast(pa.string()) for name, codes in own.items()}
-    table = pa.table({"rating": rating, "system": pa.array(coded[system]), **labels})
+    labels = {name: _factor(codes) for name, codes in own.items()}
+    table = pa.table({"rating": rating, "system": _factor(system), **labels})
     problem = ""
     for formula in dict.fromkeys(f"rating ~ {' + '.join(['system', *fixed, *one])}" for one in (bars, simple)):
         try:

@@ -91,7 +91,6 @@ class Effects:
     cells: tuple[str, ...]  # the levels
     pairs: list[tuple[int, int]]  # of cells
     combinations: np.ndarray  # a row for each cell, over the fixed coefficients
-    variance: np.ndarray  # of the ratings of each cell around its mean, those of new participants and items (lm, lmer)
 
 
 def effects(fit: Fit, factor: str, on: str = "rating") -> Effects:
@@ -108,20 +107,16 @@ def effects(fit: Fit, factor: str, on: str = "rating") -> Effects:
     _refuse(fit.problem, on)
     grid = reference_grid(fit, _wanted(fit, factor, None))
     lines, value = _asked(fit.problem, fit.estimates.levels, grid, on)
-    estimate, covariance = delta(fit, grid, value)
-    combinations = _combinations(fit, grid)
-    df = _df(fit, grid, len(lines), "asymptotic")
+    rows = fit.matrices(grid.columns)
+    combinations = _combinations(rows, grid)
+    if fit.problem.ordinal:
+        estimate, covariance = delta(fit, grid, value)
+    else:  # means of a linear model are combinations of its coefficients
+        L = _with_differences(combinations, grid)
+        estimate, covariance = value(fit.estimates, rows), L @ fit.estimates.vcov @ L.T
+    df = _df(fit, grid, combinations, len(lines), "asymptotic")
     names = tuple(level for _, level, _ in grid.cells)
-    return Effects(lines, estimate, covariance, df, names, grid.pairs(), combinations, _spread(fit, grid))
-
-
-def _spread(fit: Fit, grid: ReferenceGrid) -> np.ndarray:
-    """Return the variance of ratings in each cell of a linear model, NaN for ordinal ones."""
-    e = fit.estimates
-    if e.sigma is None:
-        return np.full(len(grid.cells), np.nan)
-    variance = e.sigma**2 + prediction.marginal_variance(e, fit.matrices(grid.columns))
-    return np.array([variance[own].mean() for _, _, own in grid.cells])
+    return Effects(lines, estimate, covariance, df, names, grid.pairs(), combinations)
 
 
 def means(
@@ -150,7 +145,8 @@ def means(
     lines, value = _asked(fit.problem, fit.estimates.levels, grid, on)
     estimate, covariance = delta(fit, grid, value)
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    own, notes = _df(fit, grid, len(lines), df), []
+    combinations = _combinations(fit.matrices(grid.columns), grid)
+    own, notes = _df(fit, grid, combinations, len(lines), df), []
     if fit.problem.model == "clmm" and df == "satterthwaite" and np.isnan(own).any():
         notes.append(NO_DF)
     low, high, p_value, statistic = _inferred(lines, estimate, error, own, adjust, conf_level)
@@ -317,13 +313,16 @@ def _moved(fit: Fit, k: int, h: float) -> Estimates:
     return replace(e, estimate=estimate, cutpoints=blocks[0], cutpoint_shifts=blocks[1:])
 
 
-def _combinations(fit: Fit, grid: ReferenceGrid) -> np.ndarray:
+def _combinations(rows: Matrices, grid: ReferenceGrid) -> np.ndarray:
     """Return for each cell the weights of the coefficients in its mean."""
-    X = fit.matrices(grid.columns).X
-    return np.array([X[own].mean(axis=0) for _, _, own in grid.cells])
+    return np.array([rows.X[own].mean(axis=0) for _, _, own in grid.cells])
 
 
-def _df(fit: Fit, grid: ReferenceGrid, n: int, wanted: str) -> np.ndarray:
+def _with_differences(combinations: np.ndarray, grid: ReferenceGrid) -> np.ndarray:
+    return np.array([*combinations, *(combinations[i] - combinations[j] for i, j in grid.pairs())])
+
+
+def _df(fit: Fit, grid: ReferenceGrid, combinations: np.ndarray, n: int, wanted: str) -> np.ndarray:
     """Return the degrees of freedom of each row: from the fit's engine for lmer, infinite (NaN) for clm.
 
     A clmm has those of the linear mixed model with the same terms, unless asymptotic ones are wanted.
@@ -333,8 +332,7 @@ def _df(fit: Fit, grid: ReferenceGrid, n: int, wanted: str) -> np.ndarray:
     small = fit.problem.model == "clmm" and wanted == "satterthwaite"
     if fit.problem.ordinal and not small:
         return np.full(n, np.nan)
-    rows = _combinations(fit, grid)
-    rows = np.array([*rows, *(rows[i] - rows[j] for i, j in grid.pairs())])
+    rows = _with_differences(combinations, grid)
     if small:
         levels = np.repeat([1.0, 0.0], [len(grid.cells), len(grid.pairs())])
         return _of_lines(linear_df(fit, np.column_stack([levels, rows])), n, len(grid.cells))
