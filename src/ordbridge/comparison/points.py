@@ -9,7 +9,8 @@ participants and items that repeat, it is Welch's t test.
 Expected ratings come from one linear mixed model of all systems. With three systems or more a pair has two tests, that
 of its own model and that of the model of all, and the larger p-value counts: three raters cannot tell a pair's own
 spread well enough for the small levels of a correction, and a spread that is common to all systems is wrong where they
-differ. How often the result finds what is not there, with 3 to 30 raters, is measured by
+differ. A pair without common participants or items is compared through the other systems, in the model of all. How
+often the result finds what is not there, with 3 to 30 raters, is measured by
 ``benchmarks/compare_size.py``; what else was tried is in ``docs/inference.md``.
 """
 
@@ -382,17 +383,24 @@ def point_tests(
         Of the model of all systems.
     """
     several = len(set(system.tolist())) > 2
-    nested = any(
-        len({*zip(codes.tolist(), system.tolist(), strict=True)}) == codes.max() + 1 for codes in groups.values()
-    )
+    seen = {name: _seen(codes, system) for name, codes in groups.items()}
     found = []
     for i, j in pairs:
         rows = (system == i) | (system == j)
         own = {name: codes[rows] for name, codes in groups.items()}
         joint = means.pair(i, j)
         one = compare_pair(rating[rows], system[rows] == i, own, widest, fitter, None if several else joint)
-        other = joint if several and one.test not in (("exact", "none") if nested else ("exact",)) else None
-        if other is not None and not one.p_value >= other.p_value:  # also where its own model has no answer
-            one = replace(other, about=one.about)
+        if several and joint is not None and one.test != "exact":
+            crossed = [where for where in seen.values() if where.sum(axis=1).max() > 1]
+            apart = any((where[:, i] & where[:, j]).sum() < BOTH for where in crossed)
+            if (apart and crossed) or (one.test != "none" and joint.p_value > one.p_value):
+                one = replace(joint, about=one.about)
         found.append(one)
     return found
+
+
+def _seen(codes: np.ndarray, system: np.ndarray) -> np.ndarray:
+    """Return which levels of a group have which systems."""
+    seen = np.zeros((codes.max() + 1, system.max() + 1), dtype=bool)
+    seen[codes, system] = True
+    return seen
