@@ -33,7 +33,7 @@ def answer(question: Question, found: Findings) -> Plan:
         sentences.append(wage)
     details = [tested_words(asked)]
     if subject is not None and subject.null is not None:
-        details.append(size_words(subject, asked, found.differs))
+        details.append(size_words(subject, asked))
     if found.looks is not None:
         details.append(str(found.looks))
     table = table_of(rows, found.recommended, found.curve, asked, question.enough)
@@ -45,7 +45,7 @@ def answer(question: Question, found: Findings) -> Plan:
         recommended=next((row for row in table.to_pylist() if row["recommended"]), None),
         asked=asked,
         curve=found.curve,
-        notes=(*notes, *notes_of(rows, subject, found.differs, question.alpha)),
+        notes=(*notes, *notes_of(rows, subject, question.alpha)),
         uncertainty=found.uncertainty,
         pairs=found.pairs,
         units=effect_units(question.truth, question.names),
@@ -84,7 +84,7 @@ def _asked(question: Question, found: Findings) -> dict[str, Any]:
         "margin": model.margin,
         "on": model.on if model.margin is not None else None,
         "inside_margin": question.rows[0][0].reach,
-        "calibrated": question.calibrate and not found.differs,
+        "calibrated": question.calibrate,
         "criteria": question.criteria,
         "correlation": question.correlation if question.criteria > 1 else None,
         "texts_per_participant": question.texts_per_participant,

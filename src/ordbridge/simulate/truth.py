@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Truth"]
 
-CODINGS = ("treatment", "centred")
+CODINGS = ("treatment", "centred", "exchangeable")
 SCALES = ("ordinal", "vas", "interval")
 
 
@@ -62,7 +62,10 @@ class Truth:
     slope_coding
         What slopes are multiplied with. ``treatment``: 1 for their own system, 0 for others, so that only the first
         system is free of them. ``centred``: ``1/k`` less, with ``k`` systems. Two systems (−½ and +½) then vary alike;
-        more do where their slopes correlate ½ with each other. Effects are always differences from the first system.
+        more do where their slopes correlate ½ with each other. ``exchangeable``: every system has a deviation of its
+        own, so that all systems vary alike and any two differ as much as any other two. Default: ``exchangeable`` for
+        three or more systems, unless slopes have standard deviations of their own or a matrix of correlations;
+        otherwise ``treatment``. Effects are always differences from the first system.
     link
         Distribution of the residual, by R's name of the link.
     scale
@@ -72,6 +75,17 @@ class Truth:
     residual_spread
         One number per system after the first: how many times as wide as the first system's its residual is, as the
         scale effects of ``clm`` and ``clmm`` say it. Default: all alike.
+
+    Notes
+    -----
+    With standard deviations σ of the intercept and τ of the slope, and their correlation ρ, the deviations of a rater
+    (or item) under ``exchangeable`` systems have the covariance
+
+        Σ = (σ² + ρστ) J + ½ τ² I
+
+    with J a matrix of ones. That is the mean of the ``treatment`` covariance of two systems over both orders: the
+    difference of any two systems has the standard deviation τ, and slopes as R codes them (differences from the first
+    system) correlate ½ with each other and −τ / (2 √(σ² + ρστ + ½τ²)) with the intercept.
 
     References
     ----------
@@ -93,7 +107,7 @@ class Truth:
     item_sd: tuple[float, ...] = (0.0, 0.0)
     participant_corr: float | tuple[tuple[float, ...], ...] = 0.0
     item_corr: float | tuple[tuple[float, ...], ...] = 0.0
-    slope_coding: str = "treatment"
+    slope_coding: str | None = None
     link: str = "probit"
     scale: str = "ordinal"
     mean: float = 0.0
@@ -103,6 +117,9 @@ class Truth:
     def __post_init__(self) -> None:
         """Check every field, and turn lists into tuples."""
         object.__setattr__(self, "effects", numbers("effects", self.effects))
+        usual = self.slope_coding is None
+        if usual:
+            object.__setattr__(self, "slope_coding", "treatment")
         for name, known in (("slope_coding", CODINGS), ("link", tuple(LINKS)), ("scale", SCALES)):
             choice(name, getattr(self, name), known)
         for group in ("participant", "item"):
@@ -111,7 +128,36 @@ class Truth:
         for name in ("mean", "residual_sd"):
             object.__setattr__(self, name, number(name, getattr(self, name)))
         object.__setattr__(self, "residual_spread", spreads(self.residual_spread, self.systems))
+        if usual and self.systems > 2 and not self._told_apart:
+            object.__setattr__(self, "slope_coding", "exchangeable")
+        if self.slope_coding == "exchangeable":
+            self._check_exchangeable()
         self._check_scale()
+
+    @property
+    def _told_apart(self) -> list[str]:
+        """What says that the slopes of some systems are unlike those of others."""
+        apart = [name for name in ("participant_sd", "item_sd") if len(set(getattr(self, name)[1:])) > 1]
+        return apart + [name for name in ("participant_corr", "item_corr") if isinstance(getattr(self, name), tuple)]
+
+    def _check_exchangeable(self) -> None:
+        if apart := self._told_apart:
+            raise InputError(
+                f"slope_coding='exchangeable' has systems that vary alike, but {apart[0]} tells them apart; give the "
+                "intercept's and one slope's, or slope_coding='treatment'"
+            )
+        for group in ("participant", "item"):
+            shared, own = self._alike(group)
+            if self.systems * shared + own < 0:
+                raise InputError(
+                    f"no {self.systems} systems can vary alike with {group}_sd={getattr(self, f'{group}_sd')} and "
+                    f"{group}_corr={getattr(self, f'{group}_corr'):g}; give a correlation nearer to 0"
+                )
+
+    def _alike(self, group: str) -> tuple[float, float]:
+        """Return the covariance of two systems, and the variance that each has beyond it, of ``exchangeable`` ones."""
+        (intercept, slope), corr = getattr(self, f"{group}_sd")[:2], getattr(self, f"{group}_corr")
+        return intercept**2 + corr * intercept * slope, slope**2 / 2
 
     def _check_scale(self) -> None:
         if self.residual_sd < 0:
@@ -151,13 +197,23 @@ class Truth:
         return self.threshold_distribution.categories if self.threshold_distribution else None
 
     def coding(self) -> np.ndarray:
-        """Return the matrix (system × intercept and slopes) that random effects are multiplied with."""
+        """Return the matrix (system × random effects) that random effects are multiplied with.
+
+        These are the intercept and the slopes, or one deviation per system if systems are ``exchangeable``.
+        """
         k = self.systems
+        if self.slope_coding == "exchangeable":
+            return np.eye(k)
         slopes = np.eye(k)[:, 1:] - (1 / k if self.slope_coding == "centred" else 0.0)
         return np.column_stack([np.ones(k), slopes])
 
     def factor(self, group: str) -> np.ndarray:
-        """Return L, with L Lᵀ the covariance of intercept and slopes of ``group``, "participant" or "item"."""
+        """Return L, with L Lᵀ the covariance of the random effects of ``group``, "participant" or "item"."""
+        if self.slope_coding == "exchangeable":  # the symmetric root, which treats all systems alike
+            shared, own = self._alike(group)
+            k = self.systems
+            root = math.sqrt(own)
+            return root * np.eye(k) + (math.sqrt(max(0.0, k * shared + own)) - root) / k
         sd, corr = getattr(self, f"{group}_sd"), getattr(self, f"{group}_corr")
         return np.diag(_per_system(sd, self.systems)) @ _root(corr, self.systems)
 
@@ -195,6 +251,33 @@ class Truth:
                 changes.setdefault(other, None)
         return replace(self, **changes)
 
+    def with_systems(self, count: int) -> Truth:
+        """Return this truth of two systems as one of more, of which any two are like these two, in either order.
+
+        Their effects, and how much wider their residuals are, are the second system's.
+
+        Examples
+        --------
+        >>> two = Truth(effects=0.3, thresholds=(-1, 0, 1), item_sd=(0.6, 0.4))
+        >>> two.with_systems(3).covariance("item").round(2).tolist()
+        [[0.44, 0.36, 0.36], [0.36, 0.44, 0.36], [0.36, 0.36, 0.44]]
+        """
+        if self.systems != 2:
+            raise InputError(f"a truth of {self.systems} systems does not say how more of them vary; give one of two")
+        changes: dict[str, Any] = {"effects": self.effects * (count - 1)}
+        changes["residual_spread"] = self.residual_spread * (count - 1)
+        for group in ("participant", "item"):
+            (first, shared), (_, second) = self.covariance(group)
+            variance = (first + second) / 2
+            slope = math.sqrt(max(0.0, 2 * (variance - shared)))
+            if self.slope_coding == "centred":
+                alone = shared >= 0  # otherwise the intercept is one system's, which correlates with the slope
+                sd = math.sqrt(shared if alone else variance)
+                changes |= {f"{group}_sd": (sd, slope), f"{group}_corr": 0.0 if alone else -slope / (2 * sd)}
+            elif isinstance(corr := getattr(self, f"{group}_corr"), tuple):
+                changes[f"{group}_corr"] = corr[0][1]
+        return replace(self, **changes, slope_coding="exchangeable")
+
     @classmethod
     def from_fit(cls, fit: Fit, participant: str = "participant", item: str = "item") -> Truth:
         """Take the estimates of a fitted ``clmm``, ``clm``, ``lmer`` or ``lm`` as the truth of the next study.
@@ -214,6 +297,7 @@ class Truth:
         """Return the fields that differ from their defaults, and the effects, as plain lists and numbers."""
         full = asdict(self)
         defaults = {field.name: field.default for field in fields(self)}
+        defaults["slope_coding"] = "treatment" if self.systems <= 2 else None  # more systems always say theirs
         return {name: _plain(value) for name, value in full.items() if value != defaults[name]}
 
     @classmethod
