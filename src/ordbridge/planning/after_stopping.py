@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from ordbridge.planning.stopping import upper_tail
 
-__all__ = ["Adjusted", "adjusted"]
+__all__ = ["AfterStopping", "adjusted"]
 
 WIDER = 1.0  # by how much z is varied at first in the search for an end of the interval
 
 
 @dataclass(frozen=True)
-class Adjusted:
+class AfterStopping:
     """What a stopped study found, corrected for its looks.
 
     Attributes
@@ -39,7 +39,7 @@ class Adjusted:
 
 def adjusted(
     times: Sequence[float], critical: Sequence[float], z: float, std_error: float, alpha: float = 0.05
-) -> Adjusted:
+) -> AfterStopping:
     """Correct the result of the last look for those before it.
 
     Parameters
@@ -68,7 +68,7 @@ def adjusted(
     upper = upper_tail(times, critical, z)
     scale = std_error * times[-1] ** 0.5  # of the estimate, per unit of drift
     ends = [_drift(times, critical, z, share) * scale for share in (0.5, alpha / 2, 1 - alpha / 2)]
-    return Adjusted(min(1.0, 2 * min(upper, 1 - upper)), *ends)
+    return AfterStopping(min(1.0, 2 * min(upper, 1 - upper)), *ends)
 
 
 def _drift(times: Sequence[float], critical: Sequence[float], z: float, share: float) -> float:

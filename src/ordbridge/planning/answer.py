@@ -8,6 +8,7 @@ from typing import Any
 
 from ordbridge.planning.evidence import Candidate, everyone
 from ordbridge.planning.hypotheses import aim_in_words, in_words
+from ordbridge.planning.null_truth import without_difference
 from ordbridge.planning.protocol import protocol_of
 from ordbridge.planning.question import OBSERVED, Question
 from ordbridge.planning.result import Plan, table_of
@@ -84,6 +85,7 @@ def _asked(question: Question, found: Findings) -> dict[str, Any]:
         "margin": model.margin,
         "on": model.on if model.margin is not None else None,
         "inside_margin": question.rows[0][0].reach,
+        "null_effects": list(without_difference(truth, model).effects),
         "calibrated": question.calibrate,
         "criteria": question.criteria,
         "correlation": question.correlation if question.criteria > 1 else None,

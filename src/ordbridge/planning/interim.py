@@ -19,7 +19,7 @@ import pyarrow as pa
 from ordbridge.errors import FitError, InputError
 from ordbridge.formats import p_text
 from ordbridge.planning.after_stopping import adjusted
-from ordbridge.planning.ledger import Ledger, Look, digest_of
+from ordbridge.planning.ledger import Ledger, TakenLook, digest_of
 from ordbridge.planning.looks import score_of
 from ordbridge.planning.planned_test import Score, usable
 from ordbridge.planning.protocol import Protocol, model_of
@@ -28,6 +28,7 @@ from ordbridge.planning.stopping import boundary_that_spends, crossing_probabili
 __all__ = ["CODES", "Boundary", "Decision", "decide", "next_boundary"]
 
 NEAR = 0.1  # of the planned participants of a look: so many more or fewer are the planned look all the same
+NOT_CONVERGED = "The planned model did not converge, so its test says little; look at the ratings themselves."
 CODES = ("early", "go on", "found", "last", "ended")
 
 
@@ -158,7 +159,7 @@ def decide(ratings: pa.Table, protocol: Protocol, *, engine: str = "r", ledger: 
         decision = _decision(protocol, at, score, people, table.num_rows)
         critical = tuple(None if math.isinf(value) else value for value in at.critical)
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        ledger.add(Look(digest, when, engine, at.planned, at.as_planned, at.times, critical, asdict(decision)))
+        ledger.add(TakenLook(digest, when, engine, at.planned, at.as_planned, at.times, critical, asdict(decision)))
     return decision
 
 
@@ -172,7 +173,7 @@ def _check_columns(table: pa.Table) -> None:
         )
 
 
-def _known(looks: Sequence[Look], digest: str, people: int, ratings: int) -> Decision | None:
+def _known(looks: Sequence[TakenLook], digest: str, people: int, ratings: int) -> Decision | None:
     """Return the answer that these ratings have had, or that of the look that ended the study."""
     for look in looks:
         if look.digest == digest:
@@ -187,11 +188,11 @@ def _known(looks: Sequence[Look], digest: str, people: int, ratings: int) -> Dec
     return replace(end, code="ended", participants=people, ratings=ratings, notes=(note,))
 
 
-def _answer(look: Look) -> Decision:
+def _answer(look: TakenLook) -> Decision:
     return Decision(**{**look.decision, "notes": tuple(look.decision["notes"])})
 
 
-def next_boundary(protocol: Protocol, before: Look | None, people: int) -> Boundary:
+def next_boundary(protocol: Protocol, before: TakenLook | None, people: int) -> Boundary:
     """Return the boundary of a look at so many participants, after the looks before it."""
     rows = protocol.looks
     planned, as_planned = (before.planned, before.as_planned) if before else (0, True)
@@ -242,7 +243,7 @@ def _decision(protocol: Protocol, at: Boundary, score: Score, people: int, ratin
         participants=people,
         ratings=ratings,
         sentence="",
-        notes=tuple(_notes(protocol, at, people)),
+        notes=tuple(_notes(protocol, at, people, score)),
         unit="points" if protocol.link is None else "latent",
     )
     if decision.stop:
@@ -251,13 +252,13 @@ def _decision(protocol: Protocol, at: Boundary, score: Score, people: int, ratin
     return replace(decision, sentence=_sentence(decision, protocol, low, high))
 
 
-def _notes(protocol: Protocol, at: Boundary, people: int) -> list[str]:
+def _notes(protocol: Protocol, at: Boundary, people: int, score: Score) -> list[str]:
+    notes = [] if score.converged else [NOT_CONVERGED]
+    if at.look is None and math.isinf(at.value):
+        return [*notes, "Nothing of the level is left for this look, so the study cannot stop here."]
     if at.look is None:
-        if math.isinf(at.value):
-            return ["Nothing of the level is left for this look, so the study cannot stop here."]
-        return ["This look was not planned: its boundary comes from the Lan–DeMets spending function."]
+        return [*notes, "This look was not planned: its boundary comes from the Lan–DeMets spending function."]
     planned = protocol.looks[at.look - 1]["participants"]
-    notes = []
     if people != planned:
         notes.append(f"Look {at.look} was planned at {planned} participants, and there are {people}.")
     if not at.as_planned:
@@ -267,10 +268,9 @@ def _notes(protocol: Protocol, at: Boundary, people: int) -> list[str]:
 
 def _sentence(d: Decision, protocol: Protocol, low: str, high: str) -> str:
     looks = protocol.looks
-    which = f"look {d.look} of {len(looks)}" if d.look else "this look"
-    against = f"|z| is {abs(d.z or 0.0):.2f}, the boundary of {which} is " + (
-        "out of reach" if d.critical is None else f"{d.critical:.2f}"
-    )
+    boundary = "no boundary" if d.critical is None else f"boundary {d.critical:.2f}"
+    which = f"look {d.look} of {len(looks)}" if d.look else "an unplanned look"
+    against = f"|z| {abs(d.z or 0.0):.2f}, {boundary}, {which}"
     if not d.stop:
         following = next(row["participants"] for row in looks if row["participants"] > d.participants)
         return f"Go on to {following} participants: {against}."

@@ -25,7 +25,7 @@ from ordbridge.planning.planned_test import ROLES
 from ordbridge.planning.protocol import Protocol
 from ordbridge.writing import write_text
 
-__all__ = ["Ledger", "Look", "digest_of", "ledger_beside"]
+__all__ = ["Ledger", "TakenLook", "digest_of", "ledger_beside"]
 
 KIND = "ordbridge ledger"
 FORMAT = 1
@@ -33,7 +33,7 @@ PATIENCE = 60.0  # seconds that another process may take to write its look
 
 
 @dataclass(frozen=True)
-class Look:
+class TakenLook:
     """A look that was taken.
 
     Attributes
@@ -92,9 +92,9 @@ class Ledger:
     def __init__(self, protocol: Protocol, path: str | PathLike[str] | None = None) -> None:
         self._plan = _digest(json.dumps(asdict(protocol), sort_keys=True))
         self._path = None if path is None else Path(path)
-        self._looks: tuple[Look, ...] = ()
+        self._looks: tuple[TakenLook, ...] = ()
 
-    def looks(self) -> tuple[Look, ...]:
+    def looks(self) -> tuple[TakenLook, ...]:
         """Return the looks so far, the first one first."""
         if self._path is None or not self._path.exists():
             return self._looks
@@ -118,7 +118,7 @@ class Ledger:
         finally:
             lock.release()
 
-    def add(self, look: Look) -> None:
+    def add(self, look: TakenLook) -> None:
         """Record a look; the file is written whole or not at all."""
         looks = (*self.looks(), look)
         if self._path is None:
@@ -127,13 +127,13 @@ class Ledger:
         values = {"kind": KIND, "format": FORMAT, "plan": self._plan, "looks": [asdict(one) for one in looks]}
         write_text(self._path, json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
-    def _read(self, path: Path) -> tuple[Look, ...]:
+    def _read(self, path: Path) -> tuple[TakenLook, ...]:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             if values["kind"] != KIND or values["format"] != FORMAT:
                 raise ValueError("it is none of this version")
             looks = tuple(
-                Look(**{**one, "times": tuple(one["times"]), "critical": tuple(one["critical"])})
+                TakenLook(**{**one, "times": tuple(one["times"]), "critical": tuple(one["critical"])})
                 for one in values["looks"]
             )
         except (OSError, ValueError, KeyError, TypeError) as error:

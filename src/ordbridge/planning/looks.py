@@ -217,8 +217,7 @@ def score_of(model: Model, table: pa.Table, engine: str, reference: str | None =
         found = engine_module(engine).fit(problem)
     except FAILURES:
         return None
-    at = found.terms.index(model.term)
-    score = Score(float(found.estimate[at]), float(found.std_error[at]), float(found.p_value[at]))
+    score = Score.of(found, model.term)
     return score if np.isfinite(score.p_value) else None
 
 

@@ -42,6 +42,14 @@ class Score(NamedTuple):
     estimate: float
     std_error: float
     p_value: float
+    converged: bool = True
+
+    @classmethod
+    def of(cls, found: Estimates, term: str) -> Score:
+        """Return what a coefficient says."""
+        at = found.terms.index(term)
+        estimate, error, p = (float(values[at]) for values in (found.estimate, found.std_error, found.p_value))
+        return cls(estimate, error, p, bool(found.converged))
 
     @property
     def z(self) -> float:
@@ -106,8 +114,7 @@ class Tested:
         first = self.systems[0]
         if low == first or self.model.kind == "lmer":
             found = self.full if low == first else self._fit(self.model, reference=low)
-            at = found.terms.index(f"system{high}")
-            return Score(float(found.estimate[at]), float(found.std_error[at]), float(found.p_value[at]))
+            return Score.of(found, f"system{high}")
         full = self.full
         weights = np.zeros(len(full.terms))
         weights[full.terms.index(f"system{low}")] = -1.0
@@ -116,7 +123,7 @@ class Tested:
         estimate, error = float(weights @ full.estimate), math.sqrt(weights @ full.vcov @ weights)
         df = full.df[full.terms.index(f"system{low}")]
         p = 2 * (norm.sf(abs(estimate / error)) if np.isnan(df) else t.sf(abs(estimate / error), df))
-        return Score(estimate, error, float(p))
+        return Score(estimate, error, float(p), bool(full.converged))
 
     def pairs(self) -> dict[str, float]:
         """Return the p-value of every pair by its name."""

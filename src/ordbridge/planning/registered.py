@@ -129,9 +129,9 @@ def _stopping(p: Protocol) -> list[str]:
     return [
         f"The data are looked at {len(p.looks)} times ({p.shape} boundary, simulated for this design). The study stops "
         "as soon as |z| is above the critical value of the look, and otherwise goes on to the next. Every look is "
-        f"recorded. A look that is not in this table spends alpha by the {kind}-type function of Lan and DeMets (1983). "
-        "After stopping, the p-value (stage-wise ordering) and the estimate (median-unbiased) are adjusted for the "
-        "looks.",
+        f"recorded. A look that is not in this table spends alpha by the {kind}-type function of Lan and DeMets "
+        "(1983). After stopping, the p-value (stage-wise ordering) and the estimate (median-unbiased) are adjusted for "
+        "the looks.",
         "",
         "| look | participants | ratings | critical z | p below |",
         "|---|---|---|---|---|",

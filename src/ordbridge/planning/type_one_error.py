@@ -142,10 +142,9 @@ def size_words(design: Candidate, asked: Mapping[str, Any]) -> str:
     low, high = null.interval
     rate = f"in {null.size:.1%} of studies (95 % interval {low:.1%} to {high:.1%}, {null.n} datasets)"
     if null.critical_value is not None:
-        where = "nothing differs" if asked["goal"] == "difference" else "systems differ by the margin"
         return (
-            f"Where {where}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in {alpha:.0%}: that is "
-            "the critical value here, and the power is that of a test that keeps its level."
+            f"Where {_null_words(asked)}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in "
+            f"{alpha:.0%}: that is the critical value here, and the power is that of a test that keeps its level."
         )
     if low > alpha:
         return (
@@ -153,3 +152,12 @@ def size_words(design: Candidate, asked: Mapping[str, Any]) -> str:
             f"of {alpha:.0%}: part of its power is false alarms."
         )
     return f"It rejects a true null {rate}."
+
+
+def _null_words(asked: Mapping[str, Any]) -> str:
+    """Say what is true where the test must not find anything."""
+    if asked["goal"] != "difference":
+        return "systems differ by the margin"
+    if any(effects := asked.get("null_effects", ())):  # of a linear model, which tests mean ratings
+        return f"mean ratings are equal (latent effect {', '.join(f'{effect:.3g}' for effect in effects)})"
+    return "nothing differs"

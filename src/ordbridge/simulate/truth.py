@@ -27,6 +27,7 @@ __all__ = ["Truth"]
 
 CODINGS = ("treatment", "centred", "exchangeable")
 SCALES = ("ordinal", "vas", "interval")
+DIGITS = 12  # of numbers that are measured from another system
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,51 @@ class Truth:
             elif isinstance(corr := getattr(self, f"{group}_corr"), tuple):
                 changes[f"{group}_corr"] = corr[0][1]
         return replace(self, **changes, slope_coding="exchangeable")
+
+    def in_order(self, places: Sequence[int]) -> Truth:
+        """Return the same truth with its ``exchangeable`` systems in another order, by their places in this one.
+
+        What is measured from the first system (effects, thresholds, mean) or by its residual is measured from and by
+        the new first one.
+
+        Examples
+        --------
+        >>> truth = Truth(effects=(0.2, 0.5), thresholds=(-1, 0, 1), item_sd=(0.6, 0.4))
+        >>> turned = truth.in_order((2, 0, 1))
+        >>> turned.effects, turned.thresholds
+        ((-0.5, -0.3), (-1.5, -0.5, 0.5))
+        """
+        if self.slope_coding != "exchangeable":
+            raise InputError(f"systems with slope_coding={self.slope_coding!r} do not vary alike and have one order")
+        if sorted(places) != list(range(self.systems)):
+            raise InputError(f"places={tuple(places)} must have each of 0 to {self.systems - 1} once")
+        quality, spread = np.r_[0.0, self.effects][list(places)], self.spread[list(places)]
+        normal = self.scale == "interval"
+        unit, origin = (1.0 if normal else spread[0]), quality[0]
+
+        def measured(values: Any, start: float = 0.0) -> tuple[float, ...]:
+            return tuple(round(float((value - start) / unit), DIGITS) for value in values)
+
+        changes: dict[str, Any] = {
+            "effects": measured(quality[1:], origin),
+            "participant_sd": measured(self.participant_sd),
+            "item_sd": measured(self.item_sd),
+            "residual_spread": tuple(round(float(width / spread[0]), DIGITS) for width in spread[1:]),
+        }
+        if normal:
+            changes["mean"] = round(float(self.mean + origin), DIGITS)
+            changes["residual_sd"] = round(float(self.residual_sd * spread[0]), DIGITS)
+        elif self.thresholds is not None:
+            changes["thresholds"] = measured(self.thresholds, origin)
+        elif (drawn := self.threshold_distribution) is not None:
+            (lowest,), (sd, *distance) = (
+                measured(drawn.lowest[:1], origin),
+                measured((drawn.lowest[1], *drawn.distance)),
+            )
+            changes["threshold_distribution"] = ThresholdDistribution(
+                (lowest, sd), (distance[0], distance[1]), drawn.categories
+            )
+        return replace(self, **changes)
 
     @classmethod
     def from_fit(cls, fit: Fit, participant: str = "participant", item: str = "item") -> Truth:
