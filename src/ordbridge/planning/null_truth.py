@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from ordbridge.power.models import Model
 from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import with_points
+from ordbridge.simulate.rating_scale import rating_means
 
 __all__ = ["nothing_differs", "without_difference"]
 
@@ -27,13 +30,16 @@ def without_difference(truth: Truth, model: Model) -> Truth:
     >>> [round(without_difference(truth, Model(kind)).effects[0], 3) for kind in ("clmm", "lmer")]
     [0.0, 0.098]
     """
-    nothing = truth.shift(effect=[0.0] * len(truth.effects))
+    nothing = truth.without_effects()
     if model.ordinal or truth.scale == "interval":
         return nothing
     equal = with_points(nothing, [0.0] * len(truth.effects))
     return equal.shift(effect=[0.0 if abs(effect) < ROUNDING else effect for effect in equal.effects])
 
 
+@lru_cache(maxsize=64)
 def nothing_differs(truth: Truth, model: Model) -> bool:
     """Tell whether a truth is one in which what the model tests is the same for all systems."""
-    return truth.effects == without_difference(truth, model).effects
+    if model.ordinal or truth.scale == "interval":
+        return not any(truth.effects)
+    return bool(np.ptp(rating_means(truth)) < ROUNDING)

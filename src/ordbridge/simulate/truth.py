@@ -279,6 +279,38 @@ class Truth:
                 changes[f"{group}_corr"] = corr[0][1]
         return replace(self, **changes, slope_coding="exchangeable")
 
+    def without_effects(self) -> Truth:
+        """Return this truth with all systems at one latent quality.
+
+        That is the first one's; of ``exchangeable`` systems, of which none is the first, it is their mean.
+
+        Examples
+        --------
+        >>> Truth(effects=(0.0, 0.6), thresholds=(-1, 0, 1)).without_effects().thresholds
+        (-1.2, -0.2, 0.8)
+        """
+        nothing = self.shift(effect=[0.0] * len(self.effects))
+        if self.slope_coding != "exchangeable":
+            return nothing
+        mean = sum(self.effects) / self.systems
+        return replace(nothing, **self._measured_from(mean))
+
+    def _measured_from(self, origin: float, unit: float = 1.0) -> dict[str, Any]:
+        """Return thresholds, or the mean of an interval scale, as they are from another origin and in another unit."""
+
+        def measured(value: float, start: float = 0.0) -> float:
+            return round(float((value - start) / unit), DIGITS)
+
+        if self.scale == "interval":
+            return {"mean": round(float(self.mean + origin), DIGITS)}
+        if self.thresholds is not None:
+            return {"thresholds": tuple(measured(value, origin) for value in self.thresholds)}
+        drawn = self.threshold_distribution
+        assert drawn is not None  # a scale with categories has one or the other
+        lowest = (measured(drawn.lowest[0], origin), measured(drawn.lowest[1]))
+        distance = (measured(drawn.distance[0]), measured(drawn.distance[1]))
+        return {"threshold_distribution": ThresholdDistribution(lowest, distance, drawn.categories)}
+
     def in_order(self, places: Sequence[int]) -> Truth:
         """Return the same truth with its ``exchangeable`` systems in another order, by their places in this one.
 
@@ -297,31 +329,20 @@ class Truth:
         if sorted(places) != list(range(self.systems)):
             raise InputError(f"places={tuple(places)} must have each of 0 to {self.systems - 1} once")
         quality, spread = np.r_[0.0, self.effects][list(places)], self.spread[list(places)]
-        normal = self.scale == "interval"
-        unit, origin = (1.0 if normal else spread[0]), quality[0]
+        unit = 1.0 if self.scale == "interval" else float(spread[0])
 
-        def measured(values: Any, start: float = 0.0) -> tuple[float, ...]:
-            return tuple(round(float((value - start) / unit), DIGITS) for value in values)
+        def measured(values: Any) -> tuple[float, ...]:
+            return tuple(round(float(value / unit), DIGITS) for value in values)
 
-        changes: dict[str, Any] = {
-            "effects": measured(quality[1:], origin),
+        changes = {
+            **self._measured_from(float(quality[0]), unit),
+            "effects": measured(quality[1:] - quality[0]),
             "participant_sd": measured(self.participant_sd),
             "item_sd": measured(self.item_sd),
             "residual_spread": tuple(round(float(width / spread[0]), DIGITS) for width in spread[1:]),
         }
-        if normal:
-            changes["mean"] = round(float(self.mean + origin), DIGITS)
+        if self.scale == "interval":
             changes["residual_sd"] = round(float(self.residual_sd * spread[0]), DIGITS)
-        elif self.thresholds is not None:
-            changes["thresholds"] = measured(self.thresholds, origin)
-        elif (drawn := self.threshold_distribution) is not None:
-            (lowest,), (sd, *distance) = (
-                measured(drawn.lowest[:1], origin),
-                measured((drawn.lowest[1], *drawn.distance)),
-            )
-            changes["threshold_distribution"] = ThresholdDistribution(
-                (lowest, sd), (distance[0], distance[1]), drawn.categories
-            )
         return replace(self, **changes)
 
     @classmethod
