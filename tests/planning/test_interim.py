@@ -6,7 +6,7 @@ import multiprocessing
 import numpy as np
 import pyarrow as pa
 import pytest
-from planned_studies import first, protocol, study
+from planned_studies import TRUTH, first, protocol, study
 
 from ordbridge.cli import main
 from ordbridge.errors import InputError
@@ -209,3 +209,18 @@ def test_stop_and_compare_write_and_read_one_ledger(tmp_path, capsys, monkeypatc
     looks = json.loads(ledger_beside("plan.json").read_text())["looks"]
     assert [look["decision"]["participants"] for look in looks] == [6, 9, 12]
     assert stopped["critical"] > plan.looks[1]["critical"]  # the unplanned look has used some of the level
+
+
+@pytest.mark.slow
+def test_stop_after_every_participant_with_real_fits_keeps_the_level():
+    """150 studies without a difference, a clm at each of up to six looks; benchmarks/looks_size.py has many more."""
+    plan, found = protocol("clm"), 0
+    for seed in range(150):
+        ledger, data = Ledger(plan), study(0.0, seed=seed, truth=TRUTH.shift(participant_sd=(0, 0), item_sd=(0, 0)))
+        for people in range(6, 13):
+            decision = decide(first(data, people), plan, engine="fast", ledger=ledger)
+            if decision.stop:
+                break
+        assert decision.stop
+        found += decision.found
+    assert found <= 15  # of 150 at 5 %: 7.5 expected, more than 15 in 0.4 % of runs

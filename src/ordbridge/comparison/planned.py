@@ -18,7 +18,7 @@ from ordbridge.formats import listed, p_text
 from ordbridge.models.inference.adjust import holm
 from ordbridge.planning.interim import Decision, decide
 from ordbridge.planning.ledger import Ledger
-from ordbridge.planning.planned_test import Tested, usable
+from ordbridge.planning.planned_test import PlannedTest, usable
 from ordbridge.planning.protocol import Protocol, model_of
 
 __all__ = ["PlannedComparison", "compare_as_planned", "departures"]
@@ -118,7 +118,7 @@ def _tests(table: pa.Table, protocol: Protocol, engine: str) -> list[dict[str, A
         there = dict.fromkeys(map(str, part["system"].to_pylist()))
         systems = [name for name in protocol.systems if name in there]
         systems += sorted(name for name in there if name not in protocol.systems)
-        tested = Tested(model_of(protocol), part, systems, engine)
+        tested = PlannedTest(model_of(protocol), part, systems, engine)
         row: dict[str, Any] = {"criterion": criterion, "low": None, "high": None}
         if protocol.test == "lrt":
             rows.append(row | {"p_value": tested.any_difference()[0]})

@@ -63,7 +63,7 @@ def adjusted(
     0.04999579...
     >>> later = adjusted([0.5, 1.0], [2.797, 1.977], 2.2, 0.1)
     >>> round(later.p_value, 4), round(later.estimate, 3)
-    (0.0298, 0.218)
+    (0.0304, 0.219)
     """
     upper = upper_tail(times, critical, z)
     scale = std_error * times[-1] ** 0.5  # of the estimate, per unit of drift

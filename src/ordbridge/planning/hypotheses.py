@@ -22,7 +22,7 @@ from ordbridge.models.inference.adjust import holm
 from ordbridge.models.problem import Estimates
 from ordbridge.planning.criteria import of_criteria
 from ordbridge.planning.null_truth import nothing_differs
-from ordbridge.planning.planned_test import Tested, pair_name
+from ordbridge.planning.planned_test import PlannedTest, pair_name
 from ordbridge.power.api import carry_out, run
 from ordbridge.power.assignment import Assignment
 from ordbridge.power.backends import choose
@@ -281,7 +281,7 @@ def _p_values(
     """Yield the p-value of everything that can be asked about one dataset, by its term."""
     labels, term = [str(label) for label in cell.systems], fit.model.term
     table = pa.table({**dataset_columns(cell, fit.model), "rating": rating})
-    tested = Tested(fit.model, table, labels, fit.engine, timeout)
+    tested = PlannedTest(fit.model, table, labels, fit.engine, timeout)
     if term == ANY:
         yield term, tested.any_difference()
         return

@@ -29,7 +29,7 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.power.models import Model
 
-__all__ = ["TESTS", "Score", "Tested", "pair_name", "usable", "with_systems_in_order"]
+__all__ = ["TESTS", "Score", "PlannedTest", "pair_name", "usable", "with_systems_in_order"]
 
 TESTS = ("z", "t", "lrt")
 ROLES = ("participant", "item", "system", "rating", "criterion")
@@ -65,7 +65,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class PlannedTest:
     """Ratings and the model that tests their systems.
 
     Parameters
