@@ -34,8 +34,9 @@ def test_500_studies_have_one_answer():
                 break
             decide(part, plan, engine="fast", ledger=comparing)
         own = compare_as_planned(part, plan, engine="fast", ledger=comparing)  # the first to look at these ratings
-        again = compare_as_planned(part, plan, engine="fast", ledger=stopping)  # after stop has looked at them
-        assert own.decision == again.decision == stop
+        assert own.decision == stop
+        if seed % 10 == 0:  # after stop has looked at them
+            assert compare_as_planned(part, plan, engine="fast", ledger=stopping).decision == stop
         (row,) = own.tests.to_pylist()
         assert (row["found"], row["p_adjusted"], row["estimate"]) == (stop.found, stop.p_value, stop.estimate)
         assert row["found"] == (row["p_value"] < row["critical_value"])

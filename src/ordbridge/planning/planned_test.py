@@ -29,7 +29,7 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.power.models import Model
 
-__all__ = ["TESTS", "Score", "PlannedTest", "pair_name", "usable", "with_systems_in_order"]
+__all__ = ["TESTS", "PlannedTest", "Score", "pair_name", "usable", "with_systems_in_order"]
 
 TESTS = ("z", "t", "lrt")
 ROLES = ("participant", "item", "system", "rating", "criterion")
