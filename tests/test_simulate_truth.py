@@ -51,7 +51,10 @@ def three(**changes):
         (lambda: three(item_corr=[[1, 0.5, 0], [0.4, 1, 0], [0, 0, 1]]), "item_corr must be one number or a symmetric"),
         (lambda: three(item_corr=[[1, 1.5, 0], [1.5, 1, 0], [0, 0, 1]]), "item_corr has 1.5; a correlation lies"),
         (lambda: three(item_corr=[[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]), "not positive definite"),
-        (lambda: three(slope_coding="sum"), "slope_coding='sum' is not known; choose one of 'treatment', 'centred'"),
+        (
+            lambda: three(slope_coding="sum"),
+            "slope_coding='sum' is not known; choose one of 'treatment', 'centred', 'exch",
+        ),
         (lambda: three(link="log"), "link='log' is not known; choose one of 'probit', 'logit', 'cloglog', 'loglog'"),
         (lambda: three(scale="likert"), "scale='likert' is not known; choose one of 'ordinal', 'vas', 'interval'"),
         (lambda: three(thresholds=None), "needs either thresholds or threshold_distribution; neither was given"),
@@ -95,7 +98,7 @@ def test_shift_changes_one_thing():
 
 
 def test_coding_of_slopes():
-    assert three().coding().tolist() == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
+    assert three(slope_coding="treatment").coding().tolist() == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
     third = 1 / 3
     expected = [[1, -third, -third], [1, 1 - third, -third], [1, -third, 1 - third]]
     np.testing.assert_allclose(three(slope_coding="centred").coding(), expected)
@@ -115,7 +118,7 @@ def test_covariance_of_a_participant_under_two_systems():
 
 def test_correlations_of_several_slopes():
     """One number is the correlation of the intercept with each slope; given the intercept, slopes are independent."""
-    root = three(item_sd=(1, 1), item_corr=0.6).factor("item")
+    root = three(item_sd=(1, 1), item_corr=0.6, slope_coding="treatment").factor("item")
     np.testing.assert_allclose(root @ root.T, [[1, 0.6, 0.6], [0.6, 1, 0.36], [0.6, 0.36, 1]])
     matrix = ((1, 0.2, -0.3), (0.2, 1, 0.5), (-0.3, 0.5, 1))
     root = three(item_sd=(2, 3, 4), item_corr=matrix).factor("item")
@@ -148,7 +151,7 @@ def truths(draw):
         item_sd=draw(sd),
         participant_corr=draw(st.one_of(st.floats(-0.99, 0.99), st.just(matrix))),
         item_corr=draw(st.floats(-0.99, 0.99)),
-        slope_coding=draw(st.sampled_from(["treatment", "centred"])),
+        slope_coding=draw(st.sampled_from(["treatment", "centred", None])),
         scale=scale,
         **cuts,
     )

@@ -249,7 +249,8 @@ def test_a_test_that_rejects_too_often_is_said_in_the_answer():
     assert adjusted["conf_low"] < adjusted["power"] < adjusted["conf_high"]
     assert f"below {adjusted['critical_value']:.3g} in 5%: that is the critical value here" in str(held)
     assert "size-adjusted, alpha 0.05, lm" in str(held) and held.asked["calibrated"]
-    assert any("method='bootstrap'" in note for note in held.notes)
+    assert any(f"below {adjusted['critical_value']:.3g} instead" in note for note in held.notes)
+    assert held.protocol.critical_value == adjusted["critical_value"]
 
 
 @pytest.mark.slow
@@ -268,9 +269,14 @@ def test_the_size_of_a_few_raters_is_that_of_the_model_that_will_be_used():
 @pytest.mark.slow
 def test_a_linear_model_is_told_that_its_null_is_another():
     truth = Truth(effects=(0.5,), thresholds=(-1.8, -1.2, -0.6, 0, 0.6), item_sd=(0.6, 0.8))
-    found = ob.planning.plan(truth, model="lm", vary={"items": 25, "ratings_per_text": 2}, most=20, null=50)
-    assert "At latent effect 0 the mean ratings of this truth differ by -0.0" in str(found)
-    assert "that is not its type-I error" in str(found)
+    options = {"vary": {"items": 25, "ratings_per_text": 2}, "most": 20, "null": 50, "calibrate": True}
+    found = ob.planning.plan(truth, model="lm", **options)
+    (effect,) = found.asked["null_effects"]
+    means = ob.simulate.implied(truth.shift(effect=effect)).differences["difference"].to_pylist()
+    assert effect > 0.02 and means == pytest.approx([0.0], abs=1e-6)
+    assert f"Where mean ratings are equal (latent effect {effect:.3g}), p is below 0.05" in str(found)
+    assert "not its type-I error" not in str(found) and found.designs["critical_value"][0].as_py() is not None
+    assert ob.planning.plan(truth, model="clm", **options).asked["null_effects"] == [0.0]
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ def test_the_planned_test_is_the_one_that_was_simulated(plan):
     assert row["p_value"] == pytest.approx(fit.p_value("systemours"), rel=1e-6)
     assert row["found"] and row["difference"] > 0
     assert found.departures == ()
-    assert found.sentences[0].startswith("The planned difference between ours and base is found")
+    assert found.sentences[0].startswith("Stop: ours is rated higher than base")
 
 
 def test_a_linear_pair_has_satterthwaites_test():
@@ -108,7 +108,9 @@ def test_stop_or_go_on(plan):
     last = decide(none, plan.protocol, engine="fast")
     assert last.stop and not last.found and "this was the last look" in last.sentence
     late = decide(first(none, 7), plan.protocol, engine="fast")
-    assert late.look == 1 and "was planned at 6 participants, and there are 7" in late.notes[0]
+    assert late.look is None and "This look was not planned" in late.notes[0]
+    near = decide(first(none, 11), plan.protocol, engine="fast")
+    assert near.look == 2 and "was planned at 12 participants, and there are 11" in near.notes[0]
     fit = ob.clmm(MIXED, first(none, 6), link="probit", engine="fast").tidy().to_pylist()[-1]
     assert abs(on.z) == pytest.approx(abs(fit["estimate"] / fit["std_error"]), rel=1e-4)
 
@@ -139,7 +141,9 @@ def test_the_commands_from_plan_to_stop(tmp_path, capsys, monkeypatch):
     ob.tables.write(study(), "all.csv")
     assert main(["compare", "all.csv", "--plan", "plan.json", "--engine", "fast", "--quiet"]) == 0
     printed = capsys.readouterr().out.replace("\n", " ")
-    assert "The planned difference between ours and base is" in printed and "The data are as planned." in printed
+    assert (
+        printed.startswith("As planned: Stop: ours is rated higher than base") and "The data are as planned." in printed
+    )
     assert main(["compare", "all.csv", "--plan", "plan.json", "--model", "lmer"]) == 2
     assert "--model would change the planned analysis" in capsys.readouterr().err
     assert main(["stop", "all.csv", "--plan", "plan.json", "--engine", "fast"]) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,9 +96,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_planned(args: argparse.Namespace) -> int:
-    """Make the planned analysis, and say where the data differ from the plan."""
+    """Make the planned analysis, record the look, and say where the data differ from the plan."""
     from ordbridge.comparison import compare_as_planned
-    from ordbridge.planning import read_protocol
+    from ordbridge.planning import Ledger, ledger_beside, read_protocol
 
     usual = defaults_of(compare_as_planned, "engine") | {"link": "logit", "test": "auto", "correct": "criteria"}
     given = [f"--{name}" for name in ("model", "formula", "reference", "adjust") if getattr(args, name) is not None]
@@ -105,21 +106,24 @@ def _as_planned(args: argparse.Namespace) -> int:
     if given:
         raise InputError(f"{' and '.join(given)} would change the planned analysis; leave it out, or leave out --plan")
     protocol = read_protocol(args.plan)
+    how = {"engine": args.engine, "ledger": Ledger(protocol, ledger_beside(args.plan)), **reading.options(args)}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the notes
-        found = compare_as_planned(args.file, protocol, engine=args.engine, progress=progress, **reading.options(args))
+        found = compare_as_planned(args.file, protocol, progress=progress, **how)
     if args.json:
         told = {"tests": found.tests.to_pylist(), "departures": list(found.departures)}
+        told["decision"] = None if found.decision is None else asdict(found.decision)
         show.line(json.dumps(told | found.comparison.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
         return 0
-    _show(found.comparison, args)
-    show.line()
     show.line("As planned:")
     for line in found.sentences:
         show.line(line)
     show.line("The data are as planned." if not found.departures else "Where the data differ from the plan:")
     for line in found.departures:
         show.line(f"- {line}")
+    show.line()
+    show.line("Beyond the plan, without its boundaries and critical values:")
+    _show(found.comparison, args)
     for path in _keep(found.comparison, args):
         show.line(f"written: {path}")
     return 0

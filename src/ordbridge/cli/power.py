@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+CODINGS = ("treatment", "centred", "exchangeable")
 AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
 OPTIONS = ("sims", "seed", "alpha", "term", "goal", "margin", "on", "calibrate", "engine", "audit", "timeout", "jobs",
            "store", "backend", "scheduler")  # fmt: skip
@@ -49,7 +50,7 @@ def add(subparsers: Any) -> None:
         help="true latent effects; 0 gives the type-I error",
     )
     parser.add_argument("--variant", nargs="+", choices=["corrected", "published"], help="of the paper's simulator")
-    parser.add_argument("--slope-coding", nargs="+", choices=["treatment", "centred"], help="of random slopes")
+    parser.add_argument("--slope-coding", nargs="+", choices=CODINGS, help="of random slopes")
     parser.add_argument(
         "--texts-per-participant",
         nargs="+",

@@ -1,4 +1,4 @@
-"""``ordbridge stop``: after a batch of participants, stop the study or go on."""
+"""``ordbridge stop``: after a batch of participants, stop the study or go on, and record the look."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Decide and show."""
+    """Decide, record the look, and show."""
     from ordbridge.data import read
-    from ordbridge.planning import decide, read_protocol
+    from ordbridge.planning import Ledger, decide, ledger_beside, read_protocol
 
     protocol = read_protocol(args.plan)
+    ledger = Ledger(protocol, ledger_beside(args.plan))
     with talk.plainly():
-        found = decide(read(args.file, **reading.options(args)).table, protocol, engine=args.engine)
+        found = decide(read(args.file, **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger)
     if args.json:
         show.line(json.dumps(asdict(found), indent=2, ensure_ascii=False))
         return 0

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ordbridge.comparison.api import compare
 from ordbridge.comparison.result import Comparison
 from ordbridge.data import RatingTable, read
 from ordbridge.errors import InputError
 from ordbridge.formats import listed, p_text
-from ordbridge.models.fit import Fit
 from ordbridge.models.inference.adjust import holm
-from ordbridge.planning.protocol import Protocol
+from ordbridge.planning.interim import Decision, decide
+from ordbridge.planning.ledger import Ledger
+from ordbridge.planning.planned_test import PlannedTest, usable
+from ordbridge.planning.protocol import Protocol, model_of
 
 __all__ = ["PlannedComparison", "compare_as_planned", "departures"]
 
-FEW = 10  # participants or items with fewer of which the printed p-value of an ordinal model is too small
 NEAR = 0.05  # of a planned number: less is not worth a word
 
 
@@ -31,25 +33,39 @@ class PlannedComparison:
     Attributes
     ----------
     comparison
-        The whole comparison, with the model, the correction and the level of the plan.
+        The whole comparison, with the model, the correction and the level of the plan. Its tests are those of
+        :func:`ordbridge.compare`, not the planned ones.
     tests
-        The planned tests: ``criterion, low, high, difference, p_value, p_adjusted, found``.
+        The planned tests: ``criterion, low, high, difference`` (in rating points), ``p_value`` as the model prints it,
+        ``p_adjusted`` (by Holm; with looks in the stage-wise ordering, null while the study goes on),
+        ``critical_value`` (what ``p_adjusted`` has to fall below; with looks it is ``p_value``), ``found``, and after
+        looks ``estimate, conf_low, conf_high``, the median-unbiased estimate as in
+        :class:`ordbridge.planning.Decision`.
     sentences
         What they say.
     departures
         Where the data differ from the plan, a sentence each.
+    decision
+        Of a plan with looks: what ``ordbridge stop`` says about the same ratings.
     """
 
     comparison: Comparison
     tests: pa.Table
     sentences: tuple[str, ...]
     departures: tuple[str, ...]
+    decision: Decision | None = None
 
 
 def compare_as_planned(
-    data: Any, protocol: Protocol, *, engine: str = "r", progress: Callable[..., Any] | None = None, **reading: Any
+    data: Any,
+    protocol: Protocol,
+    *,
+    engine: str = "r",
+    ledger: Ledger | None = None,
+    progress: Callable[..., Any] | None = None,
+    **reading: Any,
 ) -> PlannedComparison:
-    """Make the planned analysis.
+    """Make the planned analysis: the simulated test at its critical value, or at the boundary of its look.
 
     Parameters
     ----------
@@ -59,11 +75,16 @@ def compare_as_planned(
         What :func:`ordbridge.planning.read_protocol` returned.
     engine, progress
         As for :func:`ordbridge.compare`.
+    ledger
+        Of a plan with looks: those taken so far; this one is recorded, as by :func:`ordbridge.planning.decide`, which
+        decides here, too.
     """
     ratings = data if isinstance(data, RatingTable) else read(data, **reading)
-    _check_systems(ratings, protocol)
     if protocol.goal != "difference":
         raise InputError(f"the plan is for {protocol.goal}; ordbridge fit … has that test, with the margin of the plan")
+    table = usable(ratings.table, [name for pair in protocol.pairs for name in pair])
+    decision = decide(ratings.table, protocol, engine=engine, ledger=ledger) if protocol.looks else None
+    rows = _tests(table, protocol, engine) if decision is None else [_of_look(decision, protocol)]
     found = compare(
         ratings,
         model=protocol.model,
@@ -73,44 +94,71 @@ def compare_as_planned(
         conf_level=1 - protocol.alpha,
         progress=progress,
     )
-    tests = _tests(found, protocol)
-    return PlannedComparison(found, tests, _sentences(tests, protocol), tuple(departures(ratings, protocol)))
+    for row in rows:
+        row["difference"] = _points(found, row["criterion"], row["low"], row["high"])
+    tests = pa.Table.from_pylist(rows, schema=SCHEMA)
+    sentences = _sentences(rows, protocol) if decision is None else (decision.sentence, *decision.notes)
+    return PlannedComparison(found, tests, sentences, tuple(departures(ratings, protocol)), decision)
 
 
-def _tests(found: Comparison, protocol: Protocol) -> pa.Table:
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("criterion", "low", "high")),
+        *((name, pa.float64()) for name in ("difference", "p_value", "p_adjusted", "critical_value")),
+        ("found", pa.bool_()),
+        *((name, pa.float64()) for name in ("estimate", "conf_low", "conf_high")),
+    ]
+)
+
+
+def _tests(table: pa.Table, protocol: Protocol, engine: str) -> list[dict[str, Any]]:
     """Return the planned tests with Holm's correction over the pairs of the plan and over criteria."""
     rows: list[dict[str, Any]] = []
-    for criterion, fit in found.fits.items():
-        few = any(row["criterion"] == criterion and _is_small(row) for row in found.design.to_pylist())
-        bootstrap = protocol.calibrated and few
-        if protocol.family == "any":
-            p = fit.test("system", method="bootstrap" if bootstrap else "lrt")["p_value"][0].as_py()
-            rows.append({"criterion": criterion, "low": None, "high": None, "difference": None, "p_value": p})
+    for criterion, part in _by_criterion(table):
+        there = dict.fromkeys(map(str, part["system"].to_pylist()))
+        systems = [name for name in protocol.systems if name in there]
+        systems += sorted(name for name in there if name not in protocol.systems)
+        tested = PlannedTest(model_of(protocol), part, systems, engine)
+        row: dict[str, Any] = {"criterion": criterion, "low": None, "high": None}
+        if protocol.test == "lrt":
+            rows.append(row | {"p_value": tested.any_difference()[0]})
             continue
-        for low, high in protocol.pairs:
-            p = _p_value(fit, low, high, bootstrap=bootstrap)
-            points = _points(found, criterion, low, high)
-            rows.append({"criterion": criterion, "low": low, "high": high, "difference": points, "p_value": p})
-    corrected = holm(np.array([row["p_value"] for row in rows])).tolist()
-    return pa.Table.from_pylist(
-        [row | {"p_adjusted": p, "found": p < protocol.alpha} for row, p in zip(rows, corrected, strict=True)]
-    )
+        rows += [
+            row | {"low": low, "high": high, "p_value": tested.pair(low, high).p_value} for low, high in protocol.pairs
+        ]
+    for row, p in zip(rows, holm(np.array([row["p_value"] for row in rows])).tolist(), strict=True):
+        row |= {"p_adjusted": p, "critical_value": protocol.critical_value, "found": p < protocol.critical_value}
+    return rows
 
 
-def _is_small(design: Mapping[str, Any]) -> bool:
-    return any(design[name] is not None and design[name] < FEW for name in ("participants", "items"))
+def _by_criterion(table: pa.Table) -> Iterator[tuple[str | None, pa.Table]]:
+    names = table["criterion"].drop_null().unique().to_pylist() if "criterion" in table.column_names else []
+    if not names:
+        yield None, table
+    for name in names:
+        yield str(name), table.filter(pc.equal(table["criterion"], name))
 
 
-def _p_value(fit: Fit, low: str, high: str, *, bootstrap: bool) -> float:
-    """Return the p-value of a pair: Wald's z of an ordinal model, Satterthwaite's t of a linear one."""
-    weights = {
-        term: sign for name, sign in ((high, 1.0), (low, -1.0)) if (term := f"system{name}") in fit.estimates.terms
+def _of_look(decision: Decision, protocol: Protocol) -> dict[str, Any]:
+    from scipy.stats import norm
+
+    ((low, high),) = protocol.pairs
+    p, critical = (None if z is None else float(2 * norm.sf(abs(z))) for z in (decision.z, decision.critical))
+    return {
+        "criterion": None,
+        "low": low,
+        "high": high,
+        "p_value": p,
+        "p_adjusted": decision.p_value,
+        "critical_value": critical,
+        "found": decision.found,
+        "estimate": decision.estimate,
+        "conf_low": decision.conf_low,
+        "conf_high": decision.conf_high,
     }
-    method = "bootstrap" if bootstrap else "wald" if fit.problem.ordinal else "f"
-    return float(fit.test(weights, method=method)["p_value"][0].as_py())
 
 
-def _points(found: Comparison, criterion: str | None, low: str, high: str) -> float | None:
+def _points(found: Comparison, criterion: str | None, low: str | None, high: str | None) -> float | None:
     """Return how many rating points the second system is above the first."""
     for row in found.rows("pairs", criterion):
         if {row["a"], row["b"]} == {low, high}:
@@ -118,13 +166,18 @@ def _points(found: Comparison, criterion: str | None, low: str, high: str) -> fl
     return None
 
 
-def _sentences(tests: pa.Table, protocol: Protocol) -> tuple[str, ...]:
+def _sentences(rows: list[dict[str, Any]], protocol: Protocol) -> tuple[str, ...]:
     lines = []
-    corrected = ", Holm" if tests.num_rows > 1 else ""
-    for row in tests.to_pylist():
+    corrected = ", Holm" if len(rows) > 1 else ""
+    level = (
+        f"critical value {protocol.critical_value:.3g}, which keeps the level of {protocol.alpha:g}"
+        if protocol.critical_value != protocol.alpha
+        else f"alpha {protocol.alpha:g}"
+    )
+    for row in rows:
         where = "" if row["criterion"] is None else f"{row['criterion']}: "
         verdict = "found" if row["found"] else "not found"
-        p = f"{p_text(row['p_adjusted'])}{corrected}, alpha {protocol.alpha:g}"
+        p = f"{p_text(row['p_adjusted'])}{corrected}, {level}"
         if row["low"] is None:
             lines.append(f"{where}a difference between any of the systems is {verdict} ({p}).")
             continue
@@ -132,18 +185,6 @@ def _sentences(tests: pa.Table, protocol: Protocol) -> tuple[str, ...]:
         lines.append(f"{where}the planned difference between {row['high']} and {row['low']} is {verdict}: an estimate"
                      f"{points} ({p}).")  # fmt: skip
     return tuple(line[0].upper() + line[1:] for line in lines)
-
-
-def _check_systems(ratings: RatingTable, protocol: Protocol) -> None:
-    if "system" not in ratings.table.column_names:
-        raise InputError(f"no column of {ratings.source} was recognised as the system; give system=")
-    there = set(map(str, ratings.table["system"].drop_null().to_pylist()))
-    tested = {name for pair in protocol.pairs for name in pair}
-    if missing := sorted(tested - there):
-        raise InputError(
-            f"the plan tests {listed(missing)}, but the ratings have only {listed(sorted(there))}; rename the systems "
-            "in the file, or plan with names= as in the file"
-        )
 
 
 def departures(ratings: RatingTable, protocol: Protocol) -> Iterator[str]:

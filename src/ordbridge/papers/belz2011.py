@@ -67,6 +67,7 @@ def _truth(experiment: Experiment, spread: float, rater: tuple[float, float], it
         thresholds=tuple(centre + np.linspace(-2.0, 2.0, 6)),
         participant_sd=rater,
         item_sd=item,
+        slope_coding="treatment",
     )
 
 

@@ -3,6 +3,7 @@
 from ordbridge.planning.api import plan
 from ordbridge.planning.closed_form import preview
 from ordbridge.planning.interim import Decision, decide
+from ordbridge.planning.ledger import Ledger, ledger_beside
 from ordbridge.planning.looks import Sequential, sequential
 from ordbridge.planning.protocol import Protocol, read_protocol, sheet_of, write_protocol
 from ordbridge.planning.registered import preregistration
@@ -11,11 +12,13 @@ from ordbridge.planning.stopping import boundaries
 
 __all__ = [
     "Decision",
+    "Ledger",
     "Plan",
     "Protocol",
     "Sequential",
     "boundaries",
     "decide",
+    "ledger_beside",
     "plan",
     "preregistration",
     "preview",

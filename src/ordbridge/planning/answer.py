@@ -8,6 +8,7 @@ from typing import Any
 
 from ordbridge.planning.evidence import Candidate, everyone
 from ordbridge.planning.hypotheses import aim_in_words, in_words
+from ordbridge.planning.null_truth import without_difference
 from ordbridge.planning.protocol import protocol_of
 from ordbridge.planning.question import OBSERVED, Question
 from ordbridge.planning.result import Plan, table_of
@@ -33,7 +34,7 @@ def answer(question: Question, found: Findings) -> Plan:
         sentences.append(wage)
     details = [tested_words(asked)]
     if subject is not None and subject.null is not None:
-        details.append(size_words(subject, asked, found.differs))
+        details.append(size_words(subject, asked))
     if found.looks is not None:
         details.append(str(found.looks))
     table = table_of(rows, found.recommended, found.curve, asked, question.enough)
@@ -45,7 +46,7 @@ def answer(question: Question, found: Findings) -> Plan:
         recommended=next((row for row in table.to_pylist() if row["recommended"]), None),
         asked=asked,
         curve=found.curve,
-        notes=(*notes, *notes_of(rows, subject, found.differs, question.alpha)),
+        notes=(*notes, *notes_of(rows, subject, question.alpha)),
         uncertainty=found.uncertainty,
         pairs=found.pairs,
         units=effect_units(question.truth, question.names),
@@ -84,7 +85,8 @@ def _asked(question: Question, found: Findings) -> dict[str, Any]:
         "margin": model.margin,
         "on": model.on if model.margin is not None else None,
         "inside_margin": question.rows[0][0].reach,
-        "calibrated": question.calibrate and not found.differs,
+        "null_effects": list(without_difference(truth, model).effects),
+        "calibrated": question.calibrate,
         "criteria": question.criteria,
         "correlation": question.correlation if question.criteria > 1 else None,
         "texts_per_participant": question.texts_per_participant,

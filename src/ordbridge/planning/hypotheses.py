@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 from ordbridge import __version__
 from ordbridge.checks import number_of_workers
 from ordbridge.errors import InputError
-from ordbridge.formula import Number, Summand, names, parse
-from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.adjust import holm
-from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.planning.criteria import of_criteria
+from ordbridge.planning.null_truth import nothing_differs
+from ordbridge.planning.planned_test import PlannedTest, pair_name
 from ordbridge.power.api import carry_out, run
 from ordbridge.power.assignment import Assignment
 from ordbridge.power.backends import choose
@@ -76,7 +75,7 @@ def hypothesis(
             term = f"{REFERENCE}{labels[called.index(words[1])]}"
         elif len(words) == 2 and len({*words}) == 2 and {*words} <= {*called}:
             low, high = sorted(called.index(word) for word in words)
-            term = _pair_name(labels, low, high)
+            term = pair_name(labels[low], labels[high])
         else:
             raise InputError(
                 f"test={test!r} is not a pair of the systems {', '.join(called)}; give two of them, "
@@ -151,8 +150,8 @@ class Simulations:
         fits = fits.filter(pc.and_(pc.equal(fits["model"], self.model.name), pc.less(fits["replicate"], n)))
         failed = pc.is_in(fits["status"], pa.array(FAILED)).to_numpy()
         p = np.where(failed, np.nan, fits["p_value"].to_numpy())
-        differ = any(grid.cells[0].truth.effects)
-        return of_criteria(p, self.criteria, self.correlation, differ=differ)
+        nothing = nothing_differs(grid.cells[0].truth, self.model)
+        return of_criteria(p, self.criteria, self.correlation, differ=not nothing)
 
     def count(self, grid: Grid, n: int, critical: float | None = None) -> tuple[int, int, int]:
         """Bring a design to ``n`` datasets; return how many there are, are significant (at alpha), and failed."""
@@ -218,7 +217,7 @@ class Simulations:
             return None
         design = cell.design
         words = f"fits to studies of {len(design['item'].unique())} items and {design.num_rows} ratings"
-        words += "" if any(cell.truth.effects) else " without a difference"
+        words += " without a difference" if nothing_differs(cell.truth, self.model) else ""
         return lambda progress: tell(replace(progress, what=words))
 
 
@@ -281,20 +280,21 @@ def _p_values(
 ) -> Iterator[tuple[str, tuple[float, Estimates]]]:
     """Yield the p-value of everything that can be asked about one dataset, by its term."""
     labels, term = [str(label) for label in cell.systems], fit.model.term
-    if term == ANY:  # REML likelihoods of different fixed effects cannot be compared; R's anova refits, too
-        fit = fit._replace(model=replace(fit.model, REML=False))
-    full = _fit(cell, fit, rating, timeout)
+    table = pa.table({**dataset_columns(cell, fit.model), "rating": rating})
+    tested = PlannedTest(fit.model, table, labels, fit.engine, timeout)
     if term == ANY:
-        yield term, (_likelihood_ratio(full, _fit(cell, fit, rating, timeout, without_system=True)), full)
+        yield term, tested.any_difference()
         return
-    single = _pair_p_values(cell, fit, rating, timeout, full)
-    if term in single:
-        yield term, (single[term], full)
-        return
+    for pair in combinations(labels, 2):
+        if term == pair_name(*pair):
+            yield term, (tested.pair(*pair).p_value, tested.full)
+            return
+    single, full = tested.pairs(), tested.full
     family = term.partition(WITHIN)[2] or term
-    tested = _family(family, labels)
-    adjusted = dict(zip(tested, holm(np.array([single[name] for name in tested])).tolist(), strict=True))
-    differ = [p for name, p in adjusted.items() if _difference(cell, name) != 0]
+    pairs = _family(family, labels)
+    adjusted = dict(zip(pairs, holm(np.array([single[name] for name in pairs])).tolist(), strict=True))
+    nothing = nothing_differs(cell.truth, fit.model)
+    differ = [p for name, p in adjusted.items() if not nothing and _difference(cell, name) != 0]
     yield family, (max(differ) if differ else min(adjusted.values()), full)
     for name, p in adjusted.items():
         yield f"{name}{WITHIN}{family}", (p, full)
@@ -317,89 +317,20 @@ def pairs_of(term: str, labels: list[str]) -> tuple[tuple[int, int], ...]:
         one = labels.index(term.removeprefix(REFERENCE))
         return tuple(pair for pair in every if one in pair)
     return tuple(
-        (i, j) for i, j in every if term == _pair_name(labels, i, j) or (i == 0 and term == f"system{labels[j]}")
+        (i, j)
+        for i, j in every
+        if term == pair_name(labels[i], labels[j]) or (i == 0 and term in (f"system{labels[j]}", "system"))
     )
 
 
 def _family(term: str, labels: list[str]) -> list[str]:
     """Return the pairs that are tested together: all, or those with one system."""
     one = term.removeprefix(REFERENCE) if term.startswith(REFERENCE) else None
-    pairs = combinations(range(len(labels)), 2)
-    return [_pair_name(labels, i, j) for i, j in pairs if one is None or one in (labels[i], labels[j])]
-
-
-def _fit(
-    cell: Cell,
-    fit: FitTask,
-    rating: np.ndarray,
-    timeout: float | None,
-    *,
-    without_system: bool = False,
-    reference: int = 0,
-) -> Estimates:
-    columns = dataset_columns(cell, fit.model)
-    labels = [str(label) for label in cell.systems]
-    order = [labels[reference], *labels[:reference], *labels[reference + 1 :]]
-    codes = pc.index_in(columns["system"].cast(pa.string()), value_set=pa.array(order))
-    columns["system"] = pa.DictionaryArray.from_arrays(codes.combine_chunks(), pa.array(order))
-    table = pa.table({**columns, "rating": rating})
-    formula = fit.model.formula
-    if without_system:
-        formula = _without_system(formula, table.column_names)
-    problem = prepare(fit.model.kind, formula, table, **fit.model.options, timeout=timeout)
-    found: Estimates = engine_module(fit.engine).fit(problem)
-    return found
-
-
-def _without_system(formula: str, columns: list[str]) -> str:
-    """Return the formula without the fixed effects of the systems; their random slopes stay."""
-    parsed = parse(formula, columns)
-    kept = tuple(summand for summand in parsed.fixed if "system" not in set(names(summand.term)))
-    return str(replace(parsed, fixed=kept or (Summand("+", Number("1")),)))
-
-
-def _likelihood_ratio(full: Estimates, null: Estimates) -> float:
-    from scipy.stats import chi2
-
-    return float(chi2.sf(max(0.0, 2 * (full.loglik - null.loglik)), full.edf - null.edf))
-
-
-def _pair_p_values(
-    cell: Cell, fit: FitTask, rating: np.ndarray, timeout: float | None, full: Estimates
-) -> dict[str, float]:
-    """Return the p-value of every pair: Wald tests of differences of coefficients.
-
-    Satterthwaite's degrees of freedom belong to one contrast, so an lmer is fitted again with each system as the first.
-    """
-    from scipy.stats import norm, t
-
-    labels = [str(label) for label in cell.systems]
-    found = {}
-    for i, j in combinations(range(len(labels)), 2):
-        name = _pair_name(labels, i, j)
-        if i == 0 or fit.model.kind == "lmer":
-            e = full if i == 0 else _fit(cell, fit, rating, timeout, reference=i)
-            found[name] = float(e.p_value[e.terms.index(f"system{labels[j]}")])
-            continue
-        weights = np.zeros(len(full.terms))
-        weights[full.terms.index(f"system{labels[j]}")] = 1.0
-        weights[full.terms.index(f"system{labels[i]}")] = -1.0
-        statistic = weights @ full.estimate / np.sqrt(weights @ full.vcov @ weights)
-        df = full.df[full.terms.index(f"system{labels[j]}")]
-        found[name] = float(2 * (norm.sf(abs(statistic)) if np.isnan(df) else t.sf(abs(statistic), df)))
-    return found
+    return [pair_name(*pair) for pair in combinations(labels, 2) if one is None or one in pair]
 
 
 def _difference(cell: Cell, pair: str) -> float:
     """Return the true latent difference behind a pair, ``"B - A"``."""
     labels = [str(label) for label in cell.systems]
     effects = dict(zip(labels, (0.0, *cell.truth.effects), strict=True))
-    return next(
-        effects[labels[j]] - effects[labels[i]]
-        for i, j in combinations(range(len(labels)), 2)
-        if _pair_name(labels, i, j) == pair
-    )
-
-
-def _pair_name(labels: list[str], low: int, high: int) -> str:
-    return f"{labels[high]} - {labels[low]}"
+    return next(effects[high] - effects[low] for low, high in combinations(labels, 2) if pair_name(low, high) == pair)

@@ -17,20 +17,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ordbridge.checks import choice, share, whole
 from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.inference.resampling import FAILURES, results
 from ordbridge.models.prepare import prepare
+from ordbridge.planning.null_truth import without_difference
+from ordbridge.planning.planned_test import Score, with_systems_in_order
 from ordbridge.planning.stopping import SHAPES, boundaries, shape_of, shares_of_looks
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.models import Model
 from ordbridge.progress import Progress
 from ordbridge.simulate import Simulator, Truth
 
-__all__ = ["Sequential", "sequential"]
+__all__ = ["Sequential", "score_of", "sequential"]
 
 EARLIEST = 3  # participants at the first look: fewer cannot tell how participants differ
 
@@ -135,7 +136,7 @@ def sequential(
     for name, value in (("datasets", datasets), ("null", null)):
         whole(name, value, least=10)
     study = _Study.of(design, truth, model, times, engine_name(engine), seed, reference)
-    nothing = replace(study, truth=truth.shift(effect=[0.0] * len(truth.effects)))
+    nothing = replace(study, truth=without_difference(truth, model))
     under_null = np.array(list(results(nothing, null, jobs, store, progress)))
     with_effect = np.array(list(results(study, datasets, jobs, store, progress)))
     form = shape_of(times, shape)
@@ -199,33 +200,25 @@ class _Study:
         """Return z at each look, 0 where there is none."""
         stream = np.random.SeedSequence(self.seed, spawn_key=(9, draw))
         table = self.design.append_column("rating", pa.array(self._simulator.draw(stream)[0]))
-        if self.reference is not None:
-            table = with_reference(table, self.reference)
-        found = (z_of(self.model, table.slice(0, rows), self.engine) for rows in self.rows)
-        return [0.0 if z is None else z for z in found]
+        found = (score_of(self.model, table.slice(0, rows), self.engine, self.reference) for rows in self.rows)
+        return [0.0 if score is None else score.z for score in found]
 
 
-def with_reference(table: pa.Table, reference: str) -> pa.Table:
-    """Return ratings whose first system is this one, the others in the order of their names."""
-    systems = table["system"].cast(pa.string()).combine_chunks()
-    order = [reference, *sorted(set(systems.to_pylist()) - {reference})]
-    codes = pc.index_in(systems, value_set=pa.array(order))
-    place = table.column_names.index("system")
-    return table.set_column(place, "system", pa.DictionaryArray.from_arrays(codes, pa.array(order)))
+def score_of(model: Model, table: pa.Table, engine: str, reference: str | None = None) -> Score | None:
+    """Return what the tested coefficient says, with this system as the first one; None if the model cannot be fitted.
 
-
-def z_of(model: Model, table: pa.Table, engine: str) -> float | None:
-    """Return the normal score of the tested coefficient in ratings; None where the model cannot be fitted."""
-    from scipy.stats import norm
-
+    The other systems are in the order of their names.
+    """
+    if reference is not None:
+        others = set(map(str, table["system"].to_pylist())) - {reference}
+        table = with_systems_in_order(table, [reference, *sorted(others)])
     try:
         problem = prepare(model.kind, model.formula, table, **model.options, timeout=None)
         found = engine_module(engine).fit(problem)
     except FAILURES:
         return None
-    place = found.terms.index(model.term)
-    p = float(found.p_value[place])
-    return float(np.sign(found.estimate[place]) * norm.isf(max(p, 1e-300) / 2)) if np.isfinite(p) else None
+    score = Score.of(found, model.term)
+    return score if np.isfinite(score.p_value) else None
 
 
 def _quantile(largest: np.ndarray, alpha: float) -> float:

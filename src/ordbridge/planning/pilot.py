@@ -103,6 +103,8 @@ def over_draws(
     rows = []
     for number, stream in enumerate(np.random.SeedSequence(seed, spawn_key=(8,)).spawn(draws)):
         truth = study.draw(stream)
+        if truth.systems < planned.systems:
+            truth = truth.with_systems(planned.systems)
         if not effect_too:
             truth = truth.shift(effect=planned.effects)
         found = power(truth)

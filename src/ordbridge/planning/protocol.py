@@ -17,13 +17,15 @@ from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
 from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, pairs_of
+from ordbridge.planning.planned_test import TESTS
 from ordbridge.planning.question import Question
+from ordbridge.power.models import Model
 from ordbridge.writing import write_text
 
-__all__ = ["Protocol", "protocol_of", "read_protocol", "sheet_of", "write_protocol"]
+__all__ = ["Protocol", "model_of", "protocol_of", "read_protocol", "sheet_of", "write_protocol"]
 
 KIND = "ordbridge plan"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,16 @@ class Protocol:
         The pairs that are tested, the system that is expected to be higher last.
     model, formula, link, REML
         What is fitted.
+    test
+        Which test was simulated, and is to be made: ``"z"``, ``"t"`` or ``"lrt"``
+        (:mod:`ordbridge.planning.planned_test`).
     alpha, target
         The level of the test, and the power that was planned for.
+    critical_value
+        What the p-value, after Holm's correction where there is one, has to fall below. In a calibrated plan it keeps
+        the level; otherwise it is alpha. A plan with looks has boundaries instead.
     calibrated
-        Whether power is that of a test that keeps its level, so that few participants need a bootstrap.
+        Whether the critical value comes from simulated studies without a difference.
     goal, margin, on
         What is to be shown, as for :func:`ordbridge.planning.plan`.
     criteria
@@ -67,8 +75,10 @@ class Protocol:
     formula: str
     link: str | None
     REML: bool | None
+    test: str
     alpha: float
     target: float
+    critical_value: float
     calibrated: bool
     goal: str
     margin: float | None
@@ -96,6 +106,13 @@ class Protocol:
         plain["systems"] = tuple(plain["systems"])
         plain["pairs"] = tuple((low, high) for low, high in plain["pairs"])
         plain["looks"] = tuple(plain["looks"])
+        if plain["test"] not in TESTS:
+            raise ValueError(f"test is {plain['test']!r}")
+        if not 0 < plain["critical_value"] < 1:
+            raise ValueError(f"critical_value is {plain['critical_value']!r}")
+        for look in plain["looks"]:
+            if not (look["participants"] >= 1 and look["critical"] > 0 and look["normal"] > 0 < look["share"] <= 1):
+                raise ValueError(f"look {look['look']} has an impossible boundary")
         return cls(**plain)
 
 
@@ -115,8 +132,10 @@ def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any
         formula=model.formula,
         link=model.link if model.ordinal else None,
         REML=model.REML if model.kind == "lmer" else None,
+        test="lrt" if family == "any" else "z" if model.ordinal else "t",
         alpha=question.alpha,
         target=question.target,
+        critical_value=question.alpha if subject.critical_value is None else subject.critical_value,
         calibrated=question.calibrate,
         goal=model.goal,
         margin=model.margin,
@@ -133,6 +152,16 @@ def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any
         looks=() if sequential is None else tuple(sequential.looks.to_pylist()),
         shape=None if sequential is None else sequential.shape,
     )
+
+
+def model_of(protocol: Protocol, high: str | None = None) -> Model:
+    """Return the model of the planned analysis; its term is the coefficient of ``high``."""
+    options: dict[str, Any] = {}
+    if protocol.link is not None:
+        options["link"] = protocol.link
+    if protocol.REML is not None:
+        options["REML"] = protocol.REML
+    return Model(protocol.model, protocol.formula, "" if high is None else f"system{high}", **options)
 
 
 def sheet_of(protocol: Protocol) -> pa.Table:

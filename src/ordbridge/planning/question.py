@@ -247,16 +247,13 @@ def _one_unit(effect: Any, points: Any, superiority: Any) -> Any:
 
 
 def _with_systems(truth: Truth, systems: Any, names: Any) -> Truth:
-    """Return a truth of two systems as one of more, whose effects are still to be said."""
+    """Return a truth of two systems as one of more that vary alike, whose effects are still to be said."""
     count = len(names) if systems is None and names is not None else systems
     if count is None or whole("systems", count, least=2) == truth.systems:
         return truth
     if truth.systems != 2:
         raise InputError(f"systems={count}, but the truth has {truth.systems}")
-    several = [name for name in ("participant_corr", "item_corr") if not isinstance(getattr(truth, name), float)]
-    plain = {name: 0.0 for name in several}  # a matrix of two systems says nothing about more
-    spread = truth.residual_spread * (count - 1)
-    return truth.shift(**plain, effects=truth.effects * (count - 1), residual_spread=spread)
+    return truth.with_systems(count)
 
 
 def _names(names: Sequence[str] | None, truth: Truth, study: Pilot | None) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def preregistration(plan: Plan) -> str:
         ("Design", _design(protocol)),
         ("Sample size and its reason", _size(plan, protocol)),
         ("Model", _model(protocol)),
-        ("Test", _test(protocol, calibrated=bool(plan.asked["calibrated"]))),
+        ("Test", _test(protocol)),
         ("Stopping rule", _stopping(protocol)),
         ("Exclusions", _exclusions(protocol)),
     ]
@@ -95,22 +95,26 @@ def _model(p: Protocol) -> list[str]:
     return [f"`{p.model}`: `{p.formula}`{link}{reml}. It is fitted in R through ordbridge."]
 
 
-def _test(p: Protocol, *, calibrated: bool) -> list[str]:
+def _test(p: Protocol) -> list[str]:
     what = {
         "pair": "The difference of the pair above",
         "pairs": "The differences of all pairs, with Holm's correction",
         "reference": "The differences of the pairs above, with Holm's correction",
-        "any": "All systems together, by a likelihood ratio test",
+        "any": "All systems together",
     }[p.family]
+    by = {"z": "Wald's z", "t": "Student's t", "lrt": "a likelihood ratio test"}[p.test]
+    if p.model == "lmer" and p.test == "t":
+        by += " with Satterthwaite's degrees of freedom"
     level = (
-        " With fewer than ten participants or items the p-value comes from a parametric bootstrap, because the printed "
-        "one is too small there."
-        if calibrated
+        f" p has to fall below {p.critical_value:.4g}, the value that it falls below in a share alpha of simulated "
+        "studies without a difference."
+        if p.calibrated and not p.looks
         else ""
     )
     over = f" Holm's correction also goes over the {p.criteria} criteria." if p.criteria > 1 else ""
     return [
-        f"{what}, at alpha = {p.alpha:g}.{level}{over} `ordbridge compare FILE --plan plan.json` makes this analysis."
+        f"{what}, by {by}, at alpha = {p.alpha:g}.{level}{over} `ordbridge compare FILE --plan plan.json` makes this "
+        "analysis."
     ]
 
 
@@ -121,9 +125,13 @@ def _stopping(p: Protocol) -> list[str]:
         f"| {row['look']} | {row['participants']} | {row['ratings']} | {row['critical']:.3f} | {row['p_value']:.4f} |"
         for row in p.looks
     ]
+    kind = {"obrien-fleming": "O'Brien–Fleming", "pocock": "Pocock"}[str(p.shape)]
     return [
         f"The data are looked at {len(p.looks)} times ({p.shape} boundary, simulated for this design). The study stops "
-        "as soon as |z| is above the critical value of the look, and otherwise goes on to the next.",
+        "as soon as |z| is above the critical value of the look, and otherwise goes on to the next. Every look is "
+        f"recorded. A look that is not in this table spends alpha by the {kind}-type function of Lan and DeMets "
+        "(1983). After stopping, the p-value (stage-wise ordering) and the estimate (median-unbiased) are adjusted for "
+        "the looks.",
         "",
         "| look | participants | ratings | critical z | p below |",
         "|---|---|---|---|---|",

@@ -18,7 +18,7 @@ from ordbridge.planning.looks import Sequential, sequential
 from ordbridge.planning.pilot import over_draws
 from ordbridge.planning.question import Question
 from ordbridge.planning.search import search
-from ordbridge.planning.type_one_error import Nulls, mean_difference
+from ordbridge.planning.type_one_error import Nulls
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.grid import Grid
 from ordbridge.progress import Progress
@@ -39,8 +39,6 @@ class Findings:
     recommended: Candidate | None
     subject: Candidate | None
     """The design that the answer is about: the recommended one, or the only one."""
-    differs: float
-    """What mean ratings differ by at latent effect 0, if a linear model of ordinal ratings tests them."""
     uncertainty: pa.Table | None
     pairs: pa.Table | None
     affordable: Candidate | None
@@ -77,13 +75,11 @@ def simulate(
     curve = _search(question, question.rows, _looker(nulls, tell))
     best, subject = _about(question, question.rows)
     uncertainty = pairs = None
-    differs = 0.0
     if subject is not None and question.null:
         if subject.null is None:
             design = f"{subject.items} items × {subject.ratings_per_text:g} ratings"
             tell(f"{design}, no difference: {question.null} datasets for the type-I error")
         nulls.size(subject)
-        differs = mean_difference(subject, simulations)
     if subject is not None and question.pilot is not None and question.pilots_drawn:
         power = _elsewhere(subject, simulations, curve, A_DRAW)
         uncertainty = over_draws(
@@ -96,9 +92,7 @@ def simulate(
     sensitivity = None
     if subject is not None and question.kind != "effect":
         sensitivity = _sensitivity(subject, _elsewhere(subject, simulations, curve, A_CASE), tell)
-    return Findings(
-        curve, best, subject, differs, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks
-    )
+    return Findings(curve, best, subject, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks)
 
 
 def _looks(

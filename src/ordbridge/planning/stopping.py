@@ -4,21 +4,27 @@ Looking at the data several times at the usual critical value rejects a true nul
 ask for much at first and for nearly the usual value at the end, ``c / √t`` after a share ``t`` of the information;
 Pocock (1977) asks for the same at every look. The constant makes the probability of crossing at any look equal to the
 level where nothing differs, for statistics that grow like a Brownian motion.
+
+A look that was not planned has no such boundary. It may use what a spending function of Lan and DeMets (1983) allows up
+to this share of the information, less what the looks before have used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ordbridge.checks import choice, numbers, share, whole
 from ordbridge.errors import InputError
 
-__all__ = ["SHAPES", "boundaries", "crossing_probabilities"]
+__all__ = ["SHAPES", "boundaries", "boundary_that_spends", "crossing_probabilities", "spent_by", "upper_tail"]
 
 SHAPES = ("obrien-fleming", "pocock")
-POINTS = 801  # of the grid on which the density of the statistic is carried from look to look
+POINTS, MOST_POINTS = 201, 4001  # of the grid on which the density of the statistic is carried from look to look
+FINE = 0.1  # of the standard deviation of a step: how far apart they are at most
+FARTHEST = 8.0  # standard deviations, where a look has no boundary
 
 
 def boundaries(
@@ -78,7 +84,73 @@ def shape_of(times: np.ndarray, shape: str) -> np.ndarray:
     return 1 / np.sqrt(times) if shape == "obrien-fleming" else np.ones_like(times)
 
 
-def crossing_probabilities(times: np.ndarray, critical: np.ndarray, drift: float = 0.0) -> np.ndarray:
+def spent_by(time: float, *, alpha: float = 0.05, shape: str = "obrien-fleming") -> float:
+    """Return how much of the level may be used up to a share of the information, both sides together.
+
+    ``"obrien-fleming"``: 4 (1 − Φ(z / √t)) with z the (1 − alpha/4) quantile of the normal distribution, which is the
+    O'Brien–Fleming-type function on each side; ``"pocock"``: alpha log(1 + (e − 1) t).
+
+    References
+    ----------
+    Lan, K. K. G. & DeMets, D. L. (1983). Discrete sequential boundaries for clinical trials. *Biometrika* 70, 659–663.
+
+    Examples
+    --------
+    >>> round(spent_by(0.5), 5), round(spent_by(0.5, shape="pocock"), 4), spent_by(1)
+    (0.00305, 0.031, 0.05)
+    """
+    from scipy.special import ndtr, ndtri
+
+    choice("shape", shape, SHAPES)
+    if time <= 0:
+        return 0.0
+    if time >= 1:
+        return alpha
+    if shape == "pocock":
+        return alpha * math.log1p((math.e - 1) * time)
+    return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(time)))
+
+
+def boundary_that_spends(spend: float, times: Sequence[float], critical: Sequence[float]) -> float:
+    """Return the critical value of |z| at the last of ``times`` that is first crossed there with this probability.
+
+    Parameters
+    ----------
+    spend
+        The probability, where nothing differs; with 0 there is no boundary, and the value is infinite.
+    times
+        The share of the information at each look, that of the last one included.
+    critical
+        The critical values of the looks before it.
+
+    Examples
+    --------
+    >>> first, second = boundaries(2)
+    >>> spend = 0.05 - crossing_probabilities(np.array([0.5]), np.array([first])).sum()
+    >>> round(boundary_that_spends(spend, (0.5, 1.0), (first,)), 6) == round(second, 6)
+    True
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    if spend <= 0:
+        return math.inf
+    *_, (moved, sd, mass) = _walk(times, (*critical, math.inf), 0.0)
+    root = math.sqrt(times[-1])
+
+    def beyond(z: float) -> float:
+        return float(mass @ (ndtr((-z * root - moved) / sd) + ndtr((moved - z * root) / sd)))
+
+    if beyond(0.0) <= spend:
+        return 0.0
+    if beyond(2 * FARTHEST) >= spend:
+        return math.inf
+    return float(brentq(lambda z: beyond(z) - spend, 0.0, 2 * FARTHEST, xtol=1e-9))
+
+
+def crossing_probabilities(
+    times: Sequence[float] | np.ndarray, critical: Sequence[float] | np.ndarray, drift: float = 0.0
+) -> np.ndarray:
     """Return the probability of first crossing ``±critical`` at each look, of a Brownian motion with that drift.
 
     ``drift`` is the expected z at the end of the study. The density of the statistic among studies that went on is
@@ -91,20 +163,66 @@ def crossing_probabilities(times: np.ndarray, critical: np.ndarray, drift: float
     """
     from scipy.special import ndtr
 
-    # B(t) = z(t) √t has independent normal increments with mean drift · Δt and variance Δt.
-    found, start, mass, before = [], np.zeros(1), np.ones(1), 0.0
-    for time, limit in zip(times, critical * np.sqrt(times), strict=True):
-        moved, sd = start + drift * (time - before), np.sqrt(time - before)
-        found.append(float(mass @ (ndtr((-limit - moved) / sd) + ndtr((moved - limit) / sd))))
-        nodes, simpson = _simpson(limit)
-        density = np.exp(-(((nodes[:, None] - moved) / sd) ** 2) / 2) @ mass / (sd * np.sqrt(2 * np.pi))
-        start, mass, before = nodes, density * simpson, time
-    return np.array(found)
+    limits = np.asarray(critical) * np.sqrt(np.asarray(times))
+    return np.array(
+        [
+            float(mass @ (ndtr((-limit - moved) / sd) + ndtr((moved - limit) / sd)))
+            for limit, (moved, sd, mass) in zip(limits, _walk(times, critical, drift), strict=True)
+        ]
+    )
 
 
-def _simpson(limit: float) -> tuple[np.ndarray, np.ndarray]:
+def upper_tail(times: Sequence[float], critical: Sequence[float], z: float, drift: float = 0.0) -> float:
+    """Return the probability of a result at least as high as ``z`` at the last look, in the stage-wise ordering.
+
+    Higher is what crosses the upper boundary at an earlier look, and what has a larger z at the same look; what crosses
+    the lower boundary is lower the earlier it does (Tsiatis, Rosner & Mehta 1984). The boundary of the last look itself
+    does not matter.
+
+    References
+    ----------
+    Tsiatis, A. A., Rosner, G. L. & Mehta, C. R. (1984). Exact confidence intervals following a group sequential test.
+    *Biometrics* 40, 797–803.
+
+    Examples
+    --------
+    >>> round(upper_tail([1.0], [1.96], 1.96), 3)
+    0.025
+    """
+    from scipy.special import ndtr
+
+    limits = [c * math.sqrt(t) for c, t in zip(critical, times, strict=True)]
+    limits[-1] = z * math.sqrt(times[-1])
+    return math.fsum(
+        float(mass @ ndtr((moved - limit) / sd))
+        for limit, (moved, sd, mass) in zip(limits, _walk(times, critical, drift), strict=True)
+    )
+
+
+def _walk(
+    times: Sequence[float] | np.ndarray, critical: Sequence[float] | np.ndarray, drift: float
+) -> Iterator[tuple[np.ndarray, float, np.ndarray]]:
+    """Yield for each look where studies that went on are expected, how they scatter around it, and how many they are.
+
+    B(t) = z(t) √t has independent normal increments with mean drift · Δt and variance Δt.
+    """
+    steps = np.diff(np.asarray(times, dtype=float), prepend=0.0)
+    start, mass = np.zeros(1), np.ones(1)
+    for place, (time, step) in enumerate(zip(times, steps, strict=True)):
+        moved, sd = start + drift * step, math.sqrt(step)
+        yield moved, sd, mass
+        if place + 1 == len(steps):
+            return
+        limit = min(critical[place] * math.sqrt(time), FARTHEST * math.sqrt(time) + abs(drift) * time)
+        nodes, simpson = _simpson(limit, min(sd, math.sqrt(steps[place + 1])))
+        density = np.exp(-(((nodes[:, None] - moved) / sd) ** 2) / 2) @ mass / (sd * math.sqrt(2 * math.pi))
+        start, mass = nodes, density * simpson
+
+
+def _simpson(limit: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
     """Return points from −limit to limit, and Simpson's weights."""
-    nodes = np.linspace(-limit, limit, POINTS)
-    weights = np.ones(POINTS)
+    points = min(MOST_POINTS, max(POINTS, 2 * math.ceil(limit / (FINE * sd)) + 1))
+    nodes = np.linspace(-limit, limit, points)
+    weights = np.ones(points)
     weights[1:-1:2], weights[2:-1:2] = 4, 2
     return nodes, weights * (nodes[1] - nodes[0]) / 3

@@ -12,11 +12,11 @@ import numpy as np
 
 from ordbridge.planning.evidence import Candidate, Null
 from ordbridge.planning.hypotheses import Simulations
+from ordbridge.planning.null_truth import without_difference
 from ordbridge.power.calibration import Critical, adjusted_power, critical_value, nulls_of
 from ordbridge.power.grid import Grid
-from ordbridge.simulate import implied
 
-__all__ = ["Nulls", "mean_difference", "null_grids", "rarer", "size_words"]
+__all__ = ["Nulls", "null_grids", "rarer", "size_words"]
 
 EACH = 2  # datasets without a difference for one with it, as long as there may be more of them
 FEW = 20  # datasets that show whether the native engine can fit a model at all
@@ -51,7 +51,7 @@ class Nulls:
         p = self.simulations.p_values(candidate.grid, n)
         candidate.n, candidate.failed = p.size, int(np.isnan(p).sum())
         candidate.nominal = candidate.significant = int((p < self.simulations.alpha).sum())
-        if self.calibrate and not mean_difference(candidate, self.simulations):
+        if self.calibrate:
             found = adjusted_power(p, self._add(candidate, self._wanted(n)))
             candidate.significant, candidate.weight = found.significant, found.weight
 
@@ -114,29 +114,16 @@ def rarer(alpha: float) -> float:
 def null_grids(grid: Grid, simulations: Simulations) -> list[Grid]:
     """Return grids of one cell in which nothing differs, or systems differ by just the margin."""
     values = grid.to_dict()
-    truth = grid.cells[0].truth
-    nulls = nulls_of(grid.cells[0], simulations.model)
-    return [
-        Grid.from_dict({**values, "truths": {"": truth.shift(effect=null.truth.effects).to_dict()}}) for null in nulls
-    ]
+    truth, model = grid.cells[0].truth, simulations.model
+    if model.goal == "difference":
+        nulls = [without_difference(truth, model)]
+    else:
+        nulls = [truth.shift(effect=null.truth.effects) for null in nulls_of(grid.cells[0], model)]
+    return [Grid.from_dict({**values, "truths": {"": null.to_dict()}}) for null in nulls]
 
 
-def mean_difference(candidate: Candidate, simulations: Simulations) -> float:
-    """Return by how much mean ratings differ at latent effect 0, if a linear model tests them; 0 where they do not.
-
-    A linear model of ordinal ratings tests mean ratings, which can differ at latent effect 0
-    (:func:`ordbridge.simulate.implied`): what it finds there is no error.
-    """
-    truth = candidate.grid.cells[0].truth
-    model = simulations.model
-    if model.ordinal or truth.scale == "interval" or model.goal != "difference":
-        return 0.0
-    differences = implied(truth.shift(effect=[0.0] * len(truth.effects))).differences["difference"].to_pylist()
-    return max((d for d in differences if abs(d) > 1e-3), key=abs, default=0.0)
-
-
-def size_words(design: Candidate, asked: Mapping[str, Any], differs: float = 0.0) -> str:
-    """Say how often the test rejects where nothing differs; ``differs`` is what mean ratings differ by there.
+def size_words(design: Candidate, asked: Mapping[str, Any]) -> str:
+    """Say how often the test rejects where nothing differs.
 
     Examples
     --------
@@ -154,16 +141,10 @@ def size_words(design: Candidate, asked: Mapping[str, Any], differs: float = 0.0
         return ""
     low, high = null.interval
     rate = f"in {null.size:.1%} of studies (95 % interval {low:.1%} to {high:.1%}, {null.n} datasets)"
-    if differs:
-        return (
-            f"At latent effect 0 the mean ratings of this truth differ by {differs:.2g}, which "
-            f"{asked['model']} finds {rate}: that is not its type-I error."
-        )
     if null.critical_value is not None:
-        where = "nothing differs" if asked["goal"] == "difference" else "systems differ by the margin"
         return (
-            f"Where {where}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in {alpha:.0%}: that is "
-            "the critical value here, and the power is that of a test that keeps its level."
+            f"Where {_null_words(asked)}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in "
+            f"{alpha:.0%}: that is the critical value here, and the power is that of a test that keeps its level."
         )
     if low > alpha:
         return (
@@ -171,3 +152,12 @@ def size_words(design: Candidate, asked: Mapping[str, Any], differs: float = 0.0
             f"of {alpha:.0%}: part of its power is false alarms."
         )
     return f"It rejects a true null {rate}."
+
+
+def _null_words(asked: Mapping[str, Any]) -> str:
+    """Say what is true where the test must not find anything."""
+    if asked["goal"] != "difference":
+        return "systems differ by the margin"
+    if any(effects := asked.get("null_effects", ())):  # of a linear model, which tests mean ratings
+        return f"mean ratings are equal (latent effect {', '.join(f'{effect:.3g}' for effect in effects)})"
+    return "nothing differs"

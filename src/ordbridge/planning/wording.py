@@ -48,14 +48,14 @@ def sentence_of(
     return f"{text}{_undecided(also, undecided, kind, rows, curve, asked)}"
 
 
-def notes_of(rows: Rows, subject: Candidate | None, differs: float, alpha: float) -> list[str]:
+def notes_of(rows: Rows, subject: Candidate | None, alpha: float) -> list[str]:
     """Return what a reader has to know besides the answer."""
     notes = []
     failed, n = sum(c.failed for c in everyone(rows)), sum(c.n for c in everyone(rows))
     if failed:
         notes.append(f"{failed} of {n} fits failed; they count as not significant.")
     null = subject.null if subject is not None else None
-    if subject is None or null is None or null.interval[0] <= alpha or differs:
+    if subject is None or null is None or null.interval[0] <= alpha:
         return notes
     often = (
         f"With {subject.participants} participants this test is significant in {null.size:.1%} of studies where "
@@ -68,8 +68,8 @@ def notes_of(rows: Rows, subject: Candidate | None, differs: float, alpha: float
         )
     else:
         notes.append(
-            f"{often} Analyse the study with one that keeps its level, such as the parametric bootstrap "
-            "(method='bootstrap'): the power here is that of such a test."
+            f"{often} p has to fall below {null.critical_value:.3g} instead, which keeps the level; ordbridge compare "
+            "--plan tests with that value."
         )
     return notes
 

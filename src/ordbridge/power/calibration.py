@@ -164,8 +164,17 @@ def nulls_of(cell: Cell, model: Model) -> tuple[Cell, ...]:
     ('null: variance=low items=20 ratings_per_text=3 effect=0', True)
     """
     if model.goal == "difference":
-        return (at_effects(cell, [0.0] * len(cell.truth.effects)),)
+        return (_without_effects(cell),)
     return tuple(at_effects(cell, effects) for effects in effects_at_margin(cell, model))
+
+
+def _without_effects(cell: Cell) -> Cell:
+    """Return the cell with all systems alike; exchangeable ones are at their mean, which is this cell's own."""
+    nothing = at_effects(cell, [0.0] * len(cell.truth.effects))
+    if cell.truth.slope_coding != "exchangeable" or not any(cell.truth.effects):
+        return nothing
+    content = {**json.loads(nothing.content), "truth": cell.truth.without_effects().to_dict()}
+    return Cell(f"{NULL}{cell_label(dict(cell.axes))}", nothing.axes, json.dumps(content, sort_keys=True))
 
 
 def at_effects(cell: Cell, effects: Sequence[float]) -> Cell:

@@ -34,7 +34,8 @@ class Cell:
     """One cell: what is true and who rates what.
 
     ``content`` is all of it as one line of JSON. Random streams depend on it alone, so that a cell has the same
-    datasets in whatever grid and order it is run.
+    datasets in whatever grid and order it is run. The names of exchangeable systems in a table do not count: another
+    name draws nothing else.
     """
 
     label: str
@@ -63,10 +64,24 @@ class Cell:
 
     def stream(self, seed: int, replicate: int, purpose: int | None = None) -> np.random.SeedSequence:
         """Return the random stream of one replicate; ``purpose`` names a stream other than that of the ratings."""
-        digest = hashlib.sha256(self.content.encode()).digest()
+        digest = hashlib.sha256(self._nameless.encode()).digest()
         words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
         extra = () if purpose is None else (purpose,)
         return np.random.SeedSequence(entropy=seed, spawn_key=(*words, replicate, *extra))
+
+    @cached_property
+    def _nameless(self) -> str:
+        """The content, with exchangeable systems of a table numbered in the order of its rows."""
+        content = json.loads(self.content)
+        if "columns" not in content["design"] or self.truth.slope_coding != "exchangeable":
+            return self.content
+        codes, _ = encode(self.design["system"])
+        order = list(dict.fromkeys(codes.tolist()))
+        truth = self.truth.in_order(order).to_dict()
+        columns = {**content["design"]["columns"], "system": [order.index(code) for code in codes.tolist()]}
+        return json.dumps(
+            {**content, "truth": _rounded(truth), "design": {"columns": columns}}, sort_keys=True, default=float
+        )
 
 
 class Grid:
@@ -242,6 +257,15 @@ def _plain(axis: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return number("effect", value) if axis == "effect" else value
+
+
+def _rounded(value: Any) -> Any:
+    """Round the numbers of a truth, so that measuring them from another system and back changes nothing."""
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return round(value, 9) + 0.0 if isinstance(value, float) else value
 
 
 def _parameters(kind: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ thresholds = [-1.5, -0.5, 0.5, 1.5]  # of a scale with 5 points
 participant_sd = [0.4, 0.2]        # standard deviations over raters: intercept, slope
 item_sd = [0.5, 0.4]               # the same over items
 # participant_corr = 0.0           # correlation of intercept and slope
-# slope_coding = "treatment"       # or "centred": slopes on -1/2, +1/2
+# slope_coding = "treatment"       # or "centred": slopes on -1/2, +1/2; three or more systems: "exchangeable"
 # link = "probit"                  # or logit, cloglog, loglog, cauchit
 # residual_spread = [1.5]          # how much wider the ratings of each system after the first scatter
 # threshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }  # instead of thresholds

@@ -89,8 +89,10 @@ class Simulator:
         self._item_cell = item * truth.systems + system
         self._fixed = (truth.mean + np.r_[0.0, truth.effects])[system]
         self._residual_scale = truth.spread[system] if truth.residual_spread else None
-        self._participant_root = truth.coding() @ truth.factor("participant")
-        self._item_root = truth.coding() @ truth.factor("item")
+        # Exchangeable systems get their normals in the order of the table, so that another name draws nothing else.
+        order = _appearance(system) if truth.slope_coding == "exchangeable" else slice(None)
+        self._participant_root = (truth.coding() @ truth.factor("participant"))[order]
+        self._item_root = (truth.coding() @ truth.factor("item"))[order]
 
     def draw(self, seed: Seed, thresholds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw one dataset: the rating and the latent quality of every row of the design.
@@ -177,6 +179,12 @@ def _times(normals: np.ndarray, root: np.ndarray) -> np.ndarray:
     for column in range(1, root.shape[1]):
         product += normals[:, column : column + 1] * root[:, column]
     return product
+
+
+def _appearance(system: np.ndarray) -> np.ndarray:
+    """Return for each system the how-manieth it is in the rows of a table."""
+    first = np.unique(system, return_index=True)[1]
+    return np.argsort(np.argsort(first))
 
 
 def stream(seed: Seed) -> np.random.RandomState:

@@ -82,7 +82,13 @@ def _howcroft2021() -> Preset:
     return Preset(
         settings=Settings(
             {
-                name: Truth(effects=(0.0,), threshold_distribution=thresholds, participant_sd=raters, item_sd=items)
+                name: Truth(
+                    effects=(0.0,),
+                    threshold_distribution=thresholds,
+                    participant_sd=raters,
+                    item_sd=items,
+                    slope_coding="treatment",
+                )
                 for name, (raters, items) in deviations.items()
             }
         ),

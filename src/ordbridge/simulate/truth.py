@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Truth"]
 
-CODINGS = ("treatment", "centred")
+CODINGS = ("treatment", "centred", "exchangeable")
 SCALES = ("ordinal", "vas", "interval")
+DIGITS = 12  # of numbers that are measured from another system
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,10 @@ class Truth:
     slope_coding
         What slopes are multiplied with. ``treatment``: 1 for their own system, 0 for others, so that only the first
         system is free of them. ``centred``: ``1/k`` less, with ``k`` systems. Two systems (−½ and +½) then vary alike;
-        more do where their slopes correlate ½ with each other. Effects are always differences from the first system.
+        more do where their slopes correlate ½ with each other. ``exchangeable``: every system has a deviation of its
+        own, so that all systems vary alike and any two differ as much as any other two. Default: ``exchangeable`` for
+        three or more systems, unless slopes have standard deviations of their own or a matrix of correlations;
+        otherwise ``treatment``. Effects are always differences from the first system.
     link
         Distribution of the residual, by R's name of the link.
     scale
@@ -72,6 +76,17 @@ class Truth:
     residual_spread
         One number per system after the first: how many times as wide as the first system's its residual is, as the
         scale effects of ``clm`` and ``clmm`` say it. Default: all alike.
+
+    Notes
+    -----
+    With standard deviations σ of the intercept and τ of the slope, and their correlation ρ, the deviations of a rater
+    (or item) under ``exchangeable`` systems have the covariance
+
+        Σ = (σ² + ρστ) J + ½ τ² I
+
+    with J a matrix of ones. That is the mean of the ``treatment`` covariance of two systems over both orders: the
+    difference of any two systems has the standard deviation τ, and slopes as R codes them (differences from the first
+    system) correlate ½ with each other and −τ / (2 √(σ² + ρστ + ½τ²)) with the intercept.
 
     References
     ----------
@@ -93,7 +108,7 @@ class Truth:
     item_sd: tuple[float, ...] = (0.0, 0.0)
     participant_corr: float | tuple[tuple[float, ...], ...] = 0.0
     item_corr: float | tuple[tuple[float, ...], ...] = 0.0
-    slope_coding: str = "treatment"
+    slope_coding: str | None = None
     link: str = "probit"
     scale: str = "ordinal"
     mean: float = 0.0
@@ -103,6 +118,9 @@ class Truth:
     def __post_init__(self) -> None:
         """Check every field, and turn lists into tuples."""
         object.__setattr__(self, "effects", numbers("effects", self.effects))
+        usual = self.slope_coding is None
+        if usual:
+            object.__setattr__(self, "slope_coding", "treatment")
         for name, known in (("slope_coding", CODINGS), ("link", tuple(LINKS)), ("scale", SCALES)):
             choice(name, getattr(self, name), known)
         for group in ("participant", "item"):
@@ -111,7 +129,36 @@ class Truth:
         for name in ("mean", "residual_sd"):
             object.__setattr__(self, name, number(name, getattr(self, name)))
         object.__setattr__(self, "residual_spread", spreads(self.residual_spread, self.systems))
+        if usual and self.systems > 2 and not self._told_apart:
+            object.__setattr__(self, "slope_coding", "exchangeable")
+        if self.slope_coding == "exchangeable":
+            self._check_exchangeable()
         self._check_scale()
+
+    @property
+    def _told_apart(self) -> list[str]:
+        """What says that the slopes of some systems are unlike those of others."""
+        apart = [name for name in ("participant_sd", "item_sd") if len(set(getattr(self, name)[1:])) > 1]
+        return apart + [name for name in ("participant_corr", "item_corr") if isinstance(getattr(self, name), tuple)]
+
+    def _check_exchangeable(self) -> None:
+        if apart := self._told_apart:
+            raise InputError(
+                f"slope_coding='exchangeable' has systems that vary alike, but {apart[0]} tells them apart; give the "
+                "intercept's and one slope's, or slope_coding='treatment'"
+            )
+        for group in ("participant", "item"):
+            shared, own = self._alike(group)
+            if self.systems * shared + own < 0:
+                raise InputError(
+                    f"no {self.systems} systems can vary alike with {group}_sd={getattr(self, f'{group}_sd')} and "
+                    f"{group}_corr={getattr(self, f'{group}_corr'):g}; give a correlation nearer to 0"
+                )
+
+    def _alike(self, group: str) -> tuple[float, float]:
+        """Return the covariance of two systems, and the variance that each has beyond it, of ``exchangeable`` ones."""
+        (intercept, slope), corr = getattr(self, f"{group}_sd")[:2], getattr(self, f"{group}_corr")
+        return intercept**2 + corr * intercept * slope, slope**2 / 2
 
     def _check_scale(self) -> None:
         if self.residual_sd < 0:
@@ -151,13 +198,23 @@ class Truth:
         return self.threshold_distribution.categories if self.threshold_distribution else None
 
     def coding(self) -> np.ndarray:
-        """Return the matrix (system × intercept and slopes) that random effects are multiplied with."""
+        """Return the matrix (system × random effects) that random effects are multiplied with.
+
+        These are the intercept and the slopes, or one deviation per system if systems are ``exchangeable``.
+        """
         k = self.systems
+        if self.slope_coding == "exchangeable":
+            return np.eye(k)
         slopes = np.eye(k)[:, 1:] - (1 / k if self.slope_coding == "centred" else 0.0)
         return np.column_stack([np.ones(k), slopes])
 
     def factor(self, group: str) -> np.ndarray:
-        """Return L, with L Lᵀ the covariance of intercept and slopes of ``group``, "participant" or "item"."""
+        """Return L, with L Lᵀ the covariance of the random effects of ``group``, "participant" or "item"."""
+        if self.slope_coding == "exchangeable":  # the symmetric root, which treats all systems alike
+            shared, own = self._alike(group)
+            k = self.systems
+            root = math.sqrt(own)
+            return root * np.eye(k) + (math.sqrt(max(0.0, k * shared + own)) - root) / k
         sd, corr = getattr(self, f"{group}_sd"), getattr(self, f"{group}_corr")
         return np.diag(_per_system(sd, self.systems)) @ _root(corr, self.systems)
 
@@ -195,6 +252,99 @@ class Truth:
                 changes.setdefault(other, None)
         return replace(self, **changes)
 
+    def with_systems(self, count: int) -> Truth:
+        """Return this truth of two systems as one of more, of which any two are like these two, in either order.
+
+        Their effects, and how much wider their residuals are, are the second system's.
+
+        Examples
+        --------
+        >>> two = Truth(effects=0.3, thresholds=(-1, 0, 1), item_sd=(0.6, 0.4))
+        >>> two.with_systems(3).covariance("item").round(2).tolist()
+        [[0.44, 0.36, 0.36], [0.36, 0.44, 0.36], [0.36, 0.36, 0.44]]
+        """
+        if self.systems != 2:
+            raise InputError(f"a truth of {self.systems} systems does not say how more of them vary; give one of two")
+        changes: dict[str, Any] = {"effects": self.effects * (count - 1)}
+        changes["residual_spread"] = self.residual_spread * (count - 1)
+        for group in ("participant", "item"):
+            (first, shared), (_, second) = self.covariance(group)
+            variance = (first + second) / 2
+            slope = math.sqrt(max(0.0, 2 * (variance - shared)))
+            if self.slope_coding == "centred":
+                alone = shared >= 0  # otherwise the intercept is one system's, which correlates with the slope
+                sd = math.sqrt(shared if alone else variance)
+                changes |= {f"{group}_sd": (sd, slope), f"{group}_corr": 0.0 if alone else -slope / (2 * sd)}
+            elif isinstance(corr := getattr(self, f"{group}_corr"), tuple):
+                changes[f"{group}_corr"] = corr[0][1]
+        return replace(self, **changes, slope_coding="exchangeable")
+
+    def without_effects(self) -> Truth:
+        """Return this truth with all systems at one latent quality.
+
+        That is the first one's; of ``exchangeable`` systems, of which none is the first, it is their mean.
+
+        Examples
+        --------
+        >>> Truth(effects=(0.0, 0.6), thresholds=(-1, 0, 1)).without_effects().thresholds
+        (-1.2, -0.2, 0.8)
+        """
+        nothing = self.shift(effect=[0.0] * len(self.effects))
+        if self.slope_coding != "exchangeable":
+            return nothing
+        mean = sum(self.effects) / self.systems
+        return replace(nothing, **self._measured_from(mean))
+
+    def _measured_from(self, origin: float, unit: float = 1.0) -> dict[str, Any]:
+        """Return thresholds, or the mean of an interval scale, as they are from another origin and in another unit."""
+
+        def measured(value: float, start: float = 0.0) -> float:
+            return round(float((value - start) / unit), DIGITS)
+
+        if self.scale == "interval":
+            return {"mean": round(float(self.mean + origin), DIGITS)}
+        if self.thresholds is not None:
+            return {"thresholds": tuple(measured(value, origin) for value in self.thresholds)}
+        drawn = self.threshold_distribution
+        assert drawn is not None  # a scale with categories has one or the other
+        lowest = (measured(drawn.lowest[0], origin), measured(drawn.lowest[1]))
+        distance = (measured(drawn.distance[0]), measured(drawn.distance[1]))
+        return {"threshold_distribution": ThresholdDistribution(lowest, distance, drawn.categories)}
+
+    def in_order(self, places: Sequence[int]) -> Truth:
+        """Return the same truth with its ``exchangeable`` systems in another order, by their places in this one.
+
+        What is measured from the first system (effects, thresholds, mean) or by its residual is measured from and by
+        the new first one.
+
+        Examples
+        --------
+        >>> truth = Truth(effects=(0.2, 0.5), thresholds=(-1, 0, 1), item_sd=(0.6, 0.4))
+        >>> turned = truth.in_order((2, 0, 1))
+        >>> turned.effects, turned.thresholds
+        ((-0.5, -0.3), (-1.5, -0.5, 0.5))
+        """
+        if self.slope_coding != "exchangeable":
+            raise InputError(f"systems with slope_coding={self.slope_coding!r} do not vary alike and have one order")
+        if sorted(places) != list(range(self.systems)):
+            raise InputError(f"places={tuple(places)} must have each of 0 to {self.systems - 1} once")
+        quality, spread = np.r_[0.0, self.effects][list(places)], self.spread[list(places)]
+        unit = 1.0 if self.scale == "interval" else float(spread[0])
+
+        def measured(values: Any) -> tuple[float, ...]:
+            return tuple(round(float(value / unit), DIGITS) for value in values)
+
+        changes = {
+            **self._measured_from(float(quality[0]), unit),
+            "effects": measured(quality[1:] - quality[0]),
+            "participant_sd": measured(self.participant_sd),
+            "item_sd": measured(self.item_sd),
+            "residual_spread": tuple(round(float(width / spread[0]), DIGITS) for width in spread[1:]),
+        }
+        if self.scale == "interval":
+            changes["residual_sd"] = round(float(self.residual_sd * spread[0]), DIGITS)
+        return replace(self, **changes)
+
     @classmethod
     def from_fit(cls, fit: Fit, participant: str = "participant", item: str = "item") -> Truth:
         """Take the estimates of a fitted ``clmm``, ``clm``, ``lmer`` or ``lm`` as the truth of the next study.
@@ -214,6 +364,7 @@ class Truth:
         """Return the fields that differ from their defaults, and the effects, as plain lists and numbers."""
         full = asdict(self)
         defaults = {field.name: field.default for field in fields(self)}
+        defaults["slope_coding"] = "treatment" if self.systems <= 2 else None  # more systems always say theirs
         return {name: _plain(value) for name, value in full.items() if value != defaults[name]}
 
     @classmethod
