@@ -6,7 +6,8 @@ from scipy import stats
 
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.reliability.jackknife import describe_raters_as
+from ordbridge.reliability.intraclass import mean_squares
+from ordbridge.reliability.jackknife import Replicates, describe_raters_as, interval_of
 
 
 def two_raters(n, rng):
@@ -33,6 +34,36 @@ def test_the_interval_of_a_mean_is_students_on_the_z_scale():
     half = stats.t.ppf(0.975, 39) * equal.std(ddof=1) / np.sqrt(40) / (1 - equal.mean() ** 2)  # delta method
     assert found.conf_low == pytest.approx(np.tanh(np.arctanh(equal.mean()) - half), abs=0.01)
     assert found.conf_high == pytest.approx(np.tanh(np.arctanh(equal.mean()) + half), abs=0.01)
+
+
+def test_without_single_items_the_interval_of_a_mean_is_exactly_scipys():
+    """A coefficient that is a mean on the z scale: the jackknife's variance is s²/n, with n − 1 degrees of freedom."""
+    x = np.random.default_rng(2).normal(0.4, 0.3, 7)
+    found = interval_of(Replicates(np.tanh(x.mean()), np.tanh((x.sum() - x) / 6), np.empty(0)), 0.9, random=False)
+    expected = stats.ttest_1samp(x, 0).confidence_interval(0.9)
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance(seed):
+    """A mean over items × raters on the z scale: (MS of items + MS of raters − MS of the rest) / nm, never counted twice.
+
+    Its degrees of freedom are Satterthwaite's of the three mean squares.
+    """
+    rng = np.random.default_rng(seed)
+    n, m = 9, 5
+    x = 0.1 * (rng.normal(size=(n, 1)) + rng.normal(size=m) + rng.normal(size=(n, m)))
+    items, raters = ((x.sum() - x.sum(axis=axis)) / (x.size - x.shape[axis]) for axis in (1, 0))
+    both = (x.sum() - x.sum(axis=1)[:, None] - x.sum(axis=0) + x) / ((n - 1) * (m - 1))
+    together = tuple(np.tanh(side) for side in (items, raters, both))
+    found = interval_of(Replicates(np.tanh(x.mean()), together[0], together[1], together=together), 0.9, random=True)
+    b, _, j, e, *_ = mean_squares(x)
+    squares = np.array([b, j, e]) / x.size
+    variance = squares @ [1, 1, -1]
+    assert variance > squares[:2].max()  # else it is cut off
+    df = variance**2 / (squares**2 / [n - 1, m - 1, (n - 1) * (m - 1)]).sum()
+    expected = stats.t.interval(0.9, df, x.mean(), np.sqrt(variance))
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize(("raters", "known"), [("fixed", 0.36), ("random", 0.36)])
@@ -65,15 +96,14 @@ def test_an_interval_about_these_raters_does_not_cover_the_population_of_raters(
     assert np.mean(hits["fixed"]) < 0.80
 
 
-def test_raters_are_random_by_default_with_gaps_or_in_a_crowd():
+def test_raters_are_random_unless_there_are_two_or_it_is_asked_for():
     rng = np.random.default_rng(1)
-    crossed = rel.prepare(raters_of_a_kind(30, 4, rng))
-    gaps = rel.prepare(np.where(rng.random((30, 4)) < 0.3, np.nan, raters_of_a_kind(30, 4, rng)))
-    crowd = rel.prepare(raters_of_a_kind(30, 12, rng))
-    assert [rel.fleiss_kappa(r).raters for r in (crossed, gaps, crowd)] == ["fixed", "random", "random"]
-    assert "not everybody rated everything" in describe_raters_as(gaps, None)
-    assert "12 raters are a crowd" in describe_raters_as(crowd, None)
-    assert rel.fleiss_kappa(crossed, raters="random").raters == "random"
+    three, two = (rel.prepare(raters_of_a_kind(30, m, rng)) for m in (3, 2))
+    assert [rel.fleiss_kappa(r).raters for r in (three, two)] == ["random", "fixed"]
+    assert rel.fleiss_kappa(three, raters="fixed").raters == "fixed"
+    assert describe_raters_as(three, None) == "about raters like these (raters random)"
+    assert describe_raters_as(three, "fixed") == "about these 3 raters only (raters fixed)"
+    assert "two cannot tell how raters differ" in describe_raters_as(two, None)
 
 
 def test_two_raters_cannot_tell_how_raters_differ():

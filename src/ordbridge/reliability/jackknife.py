@@ -21,7 +21,6 @@ from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
-    "CROWD",
     "Replicates",
     "describe_raters_as",
     "estimate",
@@ -30,8 +29,8 @@ __all__ = [
     "raters_as",
 ]
 
-CROWD = 10  # from so many raters on they are taken for a sample of raters
 MOST_GROUPS = 50
+TOGETHER = 20  # groups of items, and of raters, that are left out together
 FEW = 20  # items that all say the same are too few to claim certainty
 ONE_SIDED = 0.95  # a label holds when its lower bound is below the coefficient with this probability
 
@@ -42,68 +41,94 @@ Statistic = Callable[[Ratings], float]
 class Replicates:
     """A coefficient of all ratings, without single items, and without single raters; NaN where it has no value.
 
-    Of a coefficient over pairs of raters, ``n_pairs`` have a value.
+    Of a coefficient over pairs of raters, ``n_pairs`` have a value. ``together`` has the coefficient without each of
+    some groups of items, without each of some groups of raters, and (items × raters) without both.
     """
 
     whole: float
     without_items: np.ndarray
     without_raters: np.ndarray
     n_pairs: int | None = None
+    together: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 def raters_as(ratings: Ratings, raters: str | None) -> str:
-    """Return ``"random"`` or ``"fixed"``; by default random for gaps or from ten raters on.
+    """Return ``"random"`` or ``"fixed"``; by default random, but fixed for two raters, who cannot tell how raters differ.
 
     Examples
     --------
     >>> from ordbridge.reliability import prepare
-    >>> raters_as(prepare([[1, 2, 2], [2, 2, 1]]), None), raters_as(prepare([[1, 2, 2], [2, None, 1]]), None)
-    ('fixed', 'random')
+    >>> raters_as(prepare([[1, 2, 2], [2, 2, 1]]), None), raters_as(prepare([[1, 2], [2, 2]]), None)
+    ('random', 'fixed')
     """
     choice("raters", raters, (None, "random", "fixed"))
     if raters is not None:
         return raters
-    few = len(ratings.raters) == 2
-    return "random" if not few and (not ratings.crossed or len(ratings.raters) >= CROWD) else "fixed"
+    return "random" if len(ratings.raters) > 2 else "fixed"
 
 
 def describe_raters_as(ratings: Ratings, raters: str | None) -> str:
     """Say what the intervals are about, and why."""
-    if raters_as(ratings, raters) == "fixed":
-        about = "about these raters only (raters fixed)"
-        reason = "" if raters else ": there are only two" if len(ratings.raters) == 2 else ": few raters, no gaps"
-    else:
-        about = "about raters like these (raters random)"
-        gaps = "not everybody rated everything" if not ratings.crossed else f"{len(ratings.raters)} raters are a crowd"
-        reason = "" if raters else f": {gaps}"
-    return about + reason
+    if raters_as(ratings, raters) == "random":
+        return "about raters like these (raters random)"
+    reason = "" if raters else ", as two cannot tell how raters differ"
+    return f"about these {len(ratings.raters)} raters only (raters fixed){reason}"
 
 
 def leave_out(ratings: Ratings, statistic: Statistic, random: bool, seed: int = 1) -> Replicates:
     """Compute a coefficient of all ratings, without each item and, if raters are random, without each rater."""
-    values = []
+
+    def without(left_out: np.ndarray) -> float:
+        return statistic(ratings.only(~left_out))
+
+    n, m = len(ratings.items), len(ratings.raters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for column, size in ((ratings.row, len(ratings.items)), (ratings.column, len(ratings.raters) if random else 0)):
-            groups = min(size, MOST_GROUPS)
-            group = np.random.default_rng(seed).permutation(size) % max(groups, 1)
-            if size <= MOST_GROUPS:
-                group = np.arange(size)
-            of_rating = group[column] if size else column
-            values.append(np.array([statistic(ratings.only(of_rating != g)) for g in range(groups)]))
-        return Replicates(float(statistic(ratings)), values[0], values[1])
+        whole = float(statistic(ratings))
+        item = group_of(n, MOST_GROUPS, seed)[ratings.row]
+        items = np.array([without(item == g) for g in range(min(n, MOST_GROUPS))])
+        if not random:
+            return Replicates(whole, items, np.empty(0))
+        rater = group_of(m, MOST_GROUPS, seed)[ratings.column]
+        raters = np.array([without(rater == h) for h in range(min(m, MOST_GROUPS))])
+        item, rater = group_of(n, TOGETHER, seed)[ratings.row], group_of(m, TOGETHER, seed)[ratings.column]
+        some_items, some_raters = (range(min(size, TOGETHER)) for size in (n, m))
+        together = (
+            np.array([without(item == g) for g in some_items]),
+            np.array([without(rater == h) for h in some_raters]),
+            np.array([[without((item == g) | (rater == h)) for h in some_raters] for g in some_items]),
+        )
+        return Replicates(whole, items, raters, together=together)
+
+
+def group_of(size: int, most: int, seed: int = 1) -> np.ndarray:
+    """Return the group of each of so many items or raters: each alone, or a random one of ``most`` groups of a size.
+
+    Examples
+    --------
+    >>> group_of(3, 5).tolist(), np.bincount(group_of(9, 3)).tolist()
+    ([0, 1, 2], [3, 3, 3])
+    """
+    return np.arange(size) if size <= most else np.random.default_rng(seed).permutation(size) % most
 
 
 def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str, Any]:
     r"""Return the interval and the one-sided bounds as fields of a :class:`Coefficient`, or a note why there is none.
 
     With :math:`z_g` the transformed coefficient without group g of G,
-    :math:`v = \frac{G-1}{G} \sum_g (z_g - \bar z)^2`, for items and for raters; their sum has
-    :math:`(v_I + v_R)^2 / (v_I^2/(n-1) + v_R^2/(m-1))` degrees of freedom.
+    :math:`v_I = \frac{G-1}{G} \sum_g (z_g - \bar z)^2` for items, and :math:`v_R` likewise for H raters. Both have the
+    noise of single ratings in them, which is
+
+    .. math:: v_{IR} = \frac{(G-1)(H-1)}{GH} \sum_{gh} (z - z_g - z_h + z_{gh})^2
+
+    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + v_R - v_{IR}`, but at least
+    :math:`v_I` and :math:`v_R`, and has the degrees of freedom of Satterthwaite.
 
     References
     ----------
     Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed., chapter 5: the variance over items and raters.
-    Satterthwaite, F. E. (1946). Biometrics Bulletin 2, 110-114.
+    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics 1, 386-411. Cameron, A. C., Gelbach, J.
+    B., & Miller, D. L. (2011). Robust inference with multiway clustering. J. Business & Economic Statistics 29,
+    238-249. Satterthwaite, F. E. (1946). Biometrics Bulletin 2, 110-114.
     """
     from scipy.stats import t
 
@@ -120,13 +145,12 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     to, back = (np.arctanh, np.tanh) if inside else (_as_it_is, _as_it_is)
     variances = np.array([_variance(to(values)) for values in sources])
     sizes = np.array([len(values) for values in sources])
-    total = variances.sum()
+    total, df = _combined(variances, sizes, _of_single_ratings(found, to) if random else 0.0)
     if total <= 0:
         same = {name: found.whole for name in ("conf_low", "conf_high", "surely_above", "surely_below")}
         few = len(found.without_items) < FEW
         note = "the coefficient is the same without any of the items or raters, so that the interval has no width"
         return {"note": f"no interval: {note}"} if few else same | {"note": note}
-    df = total**2 / (variances**2 / (sizes - 1)).sum()
     centre, error = float(to(found.whole)), float(np.sqrt(total))
 
     def bound(level: float) -> float:
@@ -201,6 +225,24 @@ def estimate(
     interval = interval_of(found, conf_level, random)
     interval["note"] = "; ".join(filter(None, [note, interval.get("note", "")]))
     return replace(record, **interval)
+
+
+def _of_single_ratings(found: Replicates, to: Callable[[Any], Any]) -> float:
+    """Return v_IR, or 0, which is on the safe side, where leaving out items and raters together leaves no value."""
+    if found.together is None:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items, raters, both = (to(values) for values in found.together)
+        rest = to(found.whole) - items[:, None] - raters + both
+    factor = (len(items) - 1) * (len(raters) - 1) / rest.size
+    return float(factor * (rest**2).sum()) if np.isfinite(rest).all() else 0.0
+
+
+def _combined(variances: np.ndarray, sizes: np.ndarray, single: float) -> tuple[float, float]:
+    """Return v_I + v_R − v_IR, but at least either, and its degrees of freedom."""
+    total = float(max(variances.sum() - single, variances.max()))
+    uncertain = (variances**2 / (sizes - 1)).sum() + (single**2 / (sizes - 1).prod() if single else 0.0)
+    return total, float(total**2 / uncertain) if total > 0 else np.inf
 
 
 def _variance(values: np.ndarray) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.checks import choice, share, whole
-from ordbridge.errors import FitError
+from ordbridge.errors import FitError, InputError
 from ordbridge.models.api import clmm, lmer
 from ordbridge.reliability.intraclass import ICC_FORMS
 from ordbridge.reliability.ratings import Ratings, prepare, require
@@ -158,8 +158,8 @@ def generalizability(
     factors = _factors(ratings)
     text = {TEXT: ratings.row}
     response = ratings.points[ratings.code]
-    components, one_way = (_components(by, response, model, engine) for by in (factors, text))
-    drawn = _drawn(factors, text, components, engine, draws, seed)
+    (components, thresholds), (one_way, _) = (_components(by, response, model, engine) for by in (factors, text))
+    drawn = _drawn(factors, text, components, thresholds, engine, draws, seed)
     total = sum(components.values())
     table = pa.table(
         {
@@ -273,10 +273,12 @@ def _groups(factors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return groups
 
 
-def _components(factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str) -> dict[str, float]:
-    """Fit the model and return its variances by component."""
+def _components(
+    factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str
+) -> tuple[dict[str, float], np.ndarray | None]:
+    """Fit the model and return its variances by component, and the thresholds of a clmm."""
     if list(factors) == [TEXT] and factors[TEXT].max() + 1 == len(response):  # a rating each: nothing to compare
-        return {TEXT: float("nan"), RESIDUAL: float("nan")}
+        return {TEXT: float("nan"), RESIDUAL: float("nan")}, None
     groups = _groups(factors)
     columns = {name: f"g{number}" for number, name in enumerate(groups)}
     data: dict[str, Any] = {columns[name]: [f"l{level}" for level in labels] for name, labels in groups.items()}
@@ -289,9 +291,11 @@ def _components(factors: Mapping[str, np.ndarray], response: np.ndarray, model: 
             levels, codes = np.unique(response, return_inverse=True)
             categories = pa.DictionaryArray.from_arrays(codes, [str(level) for level in levels], ordered=True)
             fit = clmm(formula, pa.table(data | {"y": categories}), engine=engine)
-    found = {random.group: float(random.covariance[0, 0]) for random in fit.estimates.random}
-    residual = LATENT_RESIDUAL if fit.estimates.sigma is None else fit.estimates.sigma**2
-    return {name: found[column] for name, column in columns.items()} | {RESIDUAL: float(residual)}
+    e = fit.estimates
+    found = {random.group: float(random.covariance[0, 0]) for random in e.random}
+    residual = LATENT_RESIDUAL if e.sigma is None else e.sigma**2
+    variances = {name: found[column] for name, column in columns.items()} | {RESIDUAL: float(residual)}
+    return variances, e.estimate[e.having("threshold")] if model == "clmm" else None
 
 
 def _reliability(components: Mapping[str, Any], what: str, kind: str, n_raters: float, n_items: int) -> np.ndarray:
@@ -331,20 +335,28 @@ def _drawn(
     factors: Mapping[str, np.ndarray],
     text: Mapping[str, np.ndarray],
     components: Mapping[str, float],
+    thresholds: np.ndarray | None,
     engine: str,
     draws: int,
     seed: int,
 ) -> dict[str, np.ndarray]:
-    """Return the components of ratings that are simulated with these components on the same design."""
+    """Return the components of ratings that are simulated with these components on the same design.
+
+    With thresholds what is drawn are ratings in categories, and what is fitted is the clmm.
+    """
     rng = np.random.default_rng(seed)
     groups, found = _groups(factors), []
+    model = "lmer" if thresholds is None else "clmm"
+    n = len(factors[RATER])
     for _ in range(draws):
-        response = np.sqrt(components[RESIDUAL]) * rng.normal(size=len(factors[RATER]))
+        response = rng.logistic(size=n) if thresholds is not None else np.sqrt(components[RESIDUAL]) * rng.normal(size=n)
         for name, labels in groups.items():
             response = response + np.sqrt(components[name]) * rng.normal(size=labels.max() + 1)[labels]
+        if thresholds is not None:
+            response = np.searchsorted(thresholds, response)
         try:
-            again, one_way = (_components(by, response, "lmer", engine) for by in (factors, text))
-        except FitError:  # a simulated set that cannot be fitted
+            (again, _), (one_way, _) = (_components(by, response, model, engine) for by in (factors, text))
+        except (FitError, InputError):  # a simulated set that cannot be fitted, such as one with a single category
             continue
         found.append({**again, **{f"one-way {name}": value for name, value in one_way.items()}})
     names = found[0] if found else {RESIDUAL: 0.0}
