@@ -38,17 +38,21 @@ def quietly(*args, **options):
 
 
 def test_consistent_raters_who_use_the_scale_differently():
-    reading = quietly(long(simulated([-0.8, 0, 0.8], noise=0.5, n=200))).readings["reading"][0].as_py()
-    assert reading.startswith(
-        "Low agreement but high correlation: the raters are consistent, but use the scale differently"
+    table = long(simulated([-0.8, 0, 0.8], noise=0.5, n=200))
+    result = quietly(table, raters="fixed")
+    assert result.answer.startswith(
+        "Low agreement but high correlation: these 3 raters are consistent, but use the scale differently"
     )
+    row = result.readings.to_pylist()[0]
+    assert (row["agreement"], row["correlation"], row["raters"]) == ("low", "high", "fixed")
+    assert quietly(table).answer.startswith("High correlation, and agreement that may be high or low: the raters")
 
 
 def test_raters_who_agree_and_raters_who_do_neither():
     assert (
         quietly(long(simulated([0, 0], noise=0.1))).readings["reading"][0].as_py().startswith("High agreement and high")
     )
-    noise = np.random.default_rng(1).integers(1, 6, size=(60, 3))
+    noise = np.random.default_rng(1).integers(1, 6, size=(60, 8))
     assert quietly(long(noise)).readings["reading"][0].as_py().startswith("Low agreement and low correlation")
 
 
@@ -118,6 +122,17 @@ def test_groups_of_raters_are_compared():
     table.loc[0, "native"] = "no"
     with pytest.raises(InputError, match="rater 'P1' is in two groups"):
         quietly(table, group="native")
+
+
+def test_several_readings_are_counted_by_what_they_say_not_by_how_it_is_worded():
+    """Names of criteria with the signs at which sentences used to be cut."""
+    table = long(simulated([0, 0], noise=0.1))
+    two = pd.concat([table.assign(criterion="a (b): c"), table.assign(criterion="d; e")])
+    answer = quietly(two, criterion="criterion").answer
+    assert answer == (
+        "Of 2 readings (criteria and groups of raters): high agreement and high correlation in 2. All are about these "
+        "raters only."
+    )
 
 
 def test_a_group_of_one_is_warned_of_and_left_out():
@@ -265,7 +280,7 @@ def test_the_checklist_answers_what_data_can_tell_and_leaves_lines_for_the_rest(
         "60 items × 3 raters",
         "1 of 180 cells empty",
         "ordinal",
-        "95% jackknife intervals, about raters like these (raters random): not everybody rated everything",
+        "95% jackknife intervals, about raters like these (raters random)",
         "Landis & Koch",
         "Rosenthal",
     ):

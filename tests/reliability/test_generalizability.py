@@ -110,7 +110,7 @@ def test_latent_components_have_the_logistic_residual():
 
 
 def test_what_draws_are_off_by_is_taken_off_the_interval():
-    """On the scale of log F: draws centred 0.3 above the estimate put the interval 0.3 below it, with Student's width."""
+    """On the scale of log F: draws 0.3 above the estimate put the interval 0.3 below it, with Student's width."""
     size, estimate, n = 4.0, 0.6, 99
     off = np.sqrt(0.04) * stats.norm.ppf(np.arange(1, n + 1) / (n + 1))
     at = np.log1p(size * estimate / (1 - estimate))

@@ -46,9 +46,9 @@ def test_without_single_items_the_interval_of_a_mean_is_exactly_scipys():
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance(seed):
-    """A mean over items × raters on the z scale: (MS of items + MS of raters − MS of the rest) / nm, never counted twice.
+    """A mean over items × raters on the z scale: (MS of items + MS of raters − MS of the rest) / nm.
 
-    Its degrees of freedom are Satterthwaite's of the three mean squares.
+    Its degrees of freedom are Satterthwaite's of the mean square of items and what raters add to it.
     """
     rng = np.random.default_rng(seed)
     n, m = 9, 5
@@ -58,10 +58,9 @@ def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance
     together = tuple(np.tanh(side) for side in (items, raters, both))
     found = interval_of(Replicates(np.tanh(x.mean()), together[0], together[1], together=together), 0.9, random=True)
     b, _, j, e, *_ = mean_squares(x)
-    squares = np.array([b, j, e]) / x.size
-    variance = squares @ [1, 1, -1]
-    assert variance > squares[:2].max()  # else it is cut off
-    df = variance**2 / (squares**2 / [n - 1, m - 1, (n - 1) * (m - 1)]).sum()
+    variance = (b + j - e) / x.size
+    assert j > e  # else raters add nothing
+    df = (b + j - e) ** 2 / (b**2 / (n - 1) + (j - e) ** 2 / (m - 1))
     expected = stats.t.interval(0.9, df, x.mean(), np.sqrt(variance))
     assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-9)
 

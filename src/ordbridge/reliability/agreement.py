@@ -104,8 +104,8 @@ def fleiss_kappa(
     weights
         See :func:`conger_kappa`.
     raters, conf_level
-        ``"random"``: the interval is about raters like these; ``"fixed"``: about these only; by default random for
-        gaps or from ten raters on. Level of the interval; ``None`` for none.
+        ``"random"``: the interval is about raters like these; ``"fixed"``: about these only; by default random, of
+        two raters fixed. Level of the interval; ``None`` for none.
 
     References
     ----------

@@ -3,8 +3,9 @@
 Every coefficient is a plain function of the ratings. It is computed again without each item and without each rater
 (without one group of them after the other, where there are more than 50), and the spread of these values gives the
 two parts of its variance: Gwet's "unconditional" variance when raters are a sample too, the first part alone when the
-question is about these raters only. The interval is Student's, with the degrees of freedom of Satterthwaite, on
-Fisher's z scale. `docs/reliability.md` has its simulated coverage.
+question is about these raters only. The noise of single ratings is in both parts; how large it is tell the values
+without an item and a rater together, and it is counted once. The interval is Student's, with the degrees of freedom of
+Satterthwaite, on Fisher's z scale. `docs/reliability.md` has its simulated coverage.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
+    "TOGETHER",
     "Replicates",
+    "combined",
     "describe_raters_as",
     "estimate",
+    "group_of",
     "interval_of",
     "leave_out",
     "raters_as",
+    "variance_together",
 ]
 
 MOST_GROUPS = 50
@@ -53,7 +58,7 @@ class Replicates:
 
 
 def raters_as(ratings: Ratings, raters: str | None) -> str:
-    """Return ``"random"`` or ``"fixed"``; by default random, but fixed for two raters, who cannot tell how raters differ.
+    """Return ``"random"`` or ``"fixed"``; by default random, but of two raters fixed: they cannot tell how raters differ.
 
     Examples
     --------
@@ -120,8 +125,8 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
 
     .. math:: v_{IR} = \frac{(G-1)(H-1)}{GH} \sum_{gh} (z - z_g - z_h + z_{gh})^2
 
-    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + v_R - v_{IR}`, but at least
-    :math:`v_I` and :math:`v_R`, and has the degrees of freedom of Satterthwaite.
+    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + \max(v_R - v_{IR}, 0)`, and these two
+    parts give the degrees of freedom of Satterthwaite.
 
     References
     ----------
@@ -143,9 +148,10 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
         }
     inside = np.abs(everything).max() < 1
     to, back = (np.arctanh, np.tanh) if inside else (_as_it_is, _as_it_is)
-    variances = np.array([_variance(to(values)) for values in sources])
-    sizes = np.array([len(values) for values in sources])
-    total, df = _combined(variances, sizes, _of_single_ratings(found, to) if random else 0.0)
+    total, df = _variance(to(found.without_items)), len(found.without_items) - 1.0
+    if random:
+        v_raters, single = _variance(to(found.without_raters)), _of_single_ratings(found, to)
+        total, df = combined(total, v_raters, single, len(found.without_items), len(found.without_raters))
     if total <= 0:
         same = {name: found.whole for name in ("conf_low", "conf_high", "surely_above", "surely_below")}
         few = len(found.without_items) < FEW
@@ -233,16 +239,39 @@ def _of_single_ratings(found: Replicates, to: Callable[[Any], Any]) -> float:
         return 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         items, raters, both = (to(values) for values in found.together)
-        rest = to(found.whole) - items[:, None] - raters + both
-    factor = (len(items) - 1) * (len(raters) - 1) / rest.size
-    return float(factor * (rest**2).sum()) if np.isfinite(rest).all() else 0.0
+        single = float(variance_together(to(found.whole), items, raters, both))
+    return single if np.isfinite(single) else 0.0
 
 
-def _combined(variances: np.ndarray, sizes: np.ndarray, single: float) -> tuple[float, float]:
-    """Return v_I + v_R − v_IR, but at least either, and its degrees of freedom."""
-    total = float(max(variances.sum() - single, variances.max()))
-    uncertain = (variances**2 / (sizes - 1)).sum() + (single**2 / (sizes - 1).prod() if single else 0.0)
-    return total, float(total**2 / uncertain) if total > 0 else np.inf
+def variance_together(whole: Any, items: np.ndarray, raters: np.ndarray, both: np.ndarray) -> Any:
+    """Return v_IR of one statistic, or of several (last axis); see :func:`interval_of`.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])  # a mean; mean square of the rest 0.5, over 6
+    >>> items, raters = (x.sum() - x.sum(axis=1)) / 4, (x.sum() - x.sum(axis=0)) / 3
+    >>> both = (x.sum() - x.sum(axis=1)[:, None] - x.sum(axis=0) + x) / 2
+    >>> round(float(variance_together(x.mean(), items, raters, both)), 4)
+    0.0833
+    """
+    g, h = both.shape[:2]
+    rest = whole - items[:, None] - raters[None, :] + both
+    return (g - 1) * (h - 1) / (g * h) * (rest**2).sum(axis=(0, 1))
+
+
+def combined(v_items: Any, v_raters: Any, v_single: Any, n: int, m: int) -> tuple[Any, Any]:
+    """Return v_I + v_R − v_IR, but at least v_I, and its degrees of freedom by Satterthwaite.
+
+    Examples
+    --------
+    >>> total, df = combined(0.3, 0.2, 0.1, 21, 5)
+    >>> round(total, 4), round(df, 2)
+    (0.4, 22.86)
+    """
+    between = np.maximum(v_raters - v_single, 0.0)
+    total = v_items + between
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total, total**2 / (v_items**2 / (n - 1) + between**2 / (m - 1))
 
 
 def _variance(values: np.ndarray) -> float:

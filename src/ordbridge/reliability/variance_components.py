@@ -19,6 +19,10 @@ import pyarrow as pa
 from ordbridge.checks import choice, share, whole
 from ordbridge.errors import FitError, InputError
 from ordbridge.models.api import clmm, lmer
+from ordbridge.models.columns import Column
+from ordbridge.models.engines import engine_module
+from ordbridge.models.inference.resampling import with_response
+from ordbridge.models.problem import Estimates, Problem
 from ordbridge.reliability.intraclass import ICC_FORMS
 from ordbridge.reliability.ratings import Ratings, prepare, require
 
@@ -132,8 +136,8 @@ def generalizability(
     raters, items
         Numbers for the D-study; items by default as many as there are.
     draws, seed, conf_level
-        Intervals by parametric bootstrap: ratings are simulated from the components on the same design and split
-        again. 0 draws for no interval.
+        Intervals by parametric bootstrap: ratings are simulated from the fitted model on the same design (of a clmm,
+        in categories) and split again by the same model, natively. 0 draws for no interval.
     engine
         ``"fast"`` or ``"r"``.
 
@@ -158,8 +162,9 @@ def generalizability(
     factors = _factors(ratings)
     text = {TEXT: ratings.row}
     response = ratings.points[ratings.code]
-    (components, thresholds), (one_way, _) = (_components(by, response, model, engine) for by in (factors, text))
-    drawn = _drawn(factors, text, components, thresholds, engine, draws, seed)
+    split, alone = (_Split.of(by, response, model, engine) for by in (factors, text))
+    components, one_way = split.variances, alone.variances
+    drawn = _drawn(split, alone, draws, seed)
     total = sum(components.values())
     table = pa.table(
         {
@@ -273,29 +278,59 @@ def _groups(factors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return groups
 
 
-def _components(
-    factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str
-) -> tuple[dict[str, float], np.ndarray | None]:
-    """Fit the model and return its variances by component, and the thresholds of a clmm."""
-    if list(factors) == [TEXT] and factors[TEXT].max() + 1 == len(response):  # a rating each: nothing to compare
-        return {TEXT: float("nan"), RESIDUAL: float("nan")}, None
-    groups = _groups(factors)
-    columns = {name: f"g{number}" for number, name in enumerate(groups)}
-    data: dict[str, Any] = {columns[name]: [f"l{level}" for level in labels] for name, labels in groups.items()}
-    formula = "y ~ 1 + " + " + ".join(f"(1 | {column})" for column in columns.values())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # singular fits are variances of zero, which the table shows
-        if model == "lmer":
-            fit = lmer(formula, data | {"y": response - response.mean()}, engine=engine)
-        else:
+@dataclass(frozen=True)
+class _Split:
+    """A fitted model of variances: the groups of its components, their variances, and the thresholds of a clmm."""
+
+    groups: dict[str, np.ndarray]
+    problem: Problem | None
+    variances: dict[str, float]
+    thresholds: np.ndarray | None
+
+    @classmethod
+    def of(cls, factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str) -> _Split:
+        groups = _groups(factors)
+        if list(factors) == [TEXT] and factors[TEXT].max() + 1 == len(response):  # a rating each: nothing to compare
+            return cls(groups, None, {TEXT: float("nan"), RESIDUAL: float("nan")}, None)
+        data: dict[str, Any] = {
+            f"g{number}": [f"l{level}" for level in labels] for number, labels in enumerate(groups.values())
+        }
+        formula = "y ~ 1 + " + " + ".join(f"(1 | {column})" for column in data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # singular fits are variances of zero, which the table shows
+            if model == "lmer":
+                fit = lmer(formula, data | {"y": response - response.mean()}, engine=engine)
+                return cls(groups, fit.problem, _variances(fit.estimates, list(groups)), None)
             levels, codes = np.unique(response, return_inverse=True)
             categories = pa.DictionaryArray.from_arrays(codes, [str(level) for level in levels], ordered=True)
             fit = clmm(formula, pa.table(data | {"y": categories}), engine=engine)
-    e = fit.estimates
-    found = {random.group: float(random.covariance[0, 0]) for random in e.random}
-    residual = LATENT_RESIDUAL if e.sigma is None else e.sigma**2
-    variances = {name: found[column] for name, column in columns.items()} | {RESIDUAL: float(residual)}
-    return variances, e.estimate[e.having("threshold")] if model == "clmm" else None
+        e = fit.estimates
+        return cls(groups, fit.problem, _variances(e, list(groups)), e.estimate[e.having("threshold")])
+
+    def draw(self, rng: np.random.Generator) -> Column:
+        """Return ratings that this model could have given: numbers, or categories of a clmm."""
+        n = len(next(iter(self.groups.values())))
+        value = rng.normal(size=n) * np.sqrt(self.variances[RESIDUAL])
+        if self.thresholds is not None:
+            value = rng.logistic(size=n)
+        for name, labels in self.groups.items():
+            value = value + np.sqrt(self.variances[name]) * rng.normal(size=labels.max() + 1)[labels]
+        if self.thresholds is None:
+            return Column("numeric", value)
+        levels = tuple(str(k) for k in range(len(self.thresholds) + 1))
+        return Column("factor", np.searchsorted(self.thresholds, value), levels, ordered=True)
+
+    def again(self, response: Column) -> dict[str, float]:
+        """Return the variances of other ratings on the same design, by the native engine."""
+        if self.problem is None:
+            return self.variances
+        return _variances(engine_module("fast").fit(with_response(self.problem, response)), list(self.groups))
+
+
+def _variances(found: Estimates, names: list[str]) -> dict[str, float]:
+    by_column = {term.group: float(term.covariance[0, 0]) for term in found.random}
+    residual = LATENT_RESIDUAL if found.sigma is None else found.sigma**2
+    return {name: by_column[f"g{number}"] for number, name in enumerate(names)} | {RESIDUAL: float(residual)}
 
 
 def _reliability(components: Mapping[str, Any], what: str, kind: str, n_raters: float, n_items: int) -> np.ndarray:
@@ -331,34 +366,17 @@ def _share(objects: Any, error: Any) -> np.ndarray:
         return np.asarray(objects) / (np.asarray(objects) + error)
 
 
-def _drawn(
-    factors: Mapping[str, np.ndarray],
-    text: Mapping[str, np.ndarray],
-    components: Mapping[str, float],
-    thresholds: np.ndarray | None,
-    engine: str,
-    draws: int,
-    seed: int,
-) -> dict[str, np.ndarray]:
-    """Return the components of ratings that are simulated with these components on the same design.
-
-    With thresholds what is drawn are ratings in categories, and what is fitted is the clmm.
-    """
+def _drawn(split: _Split, one_way: _Split, draws: int, seed: int) -> dict[str, np.ndarray]:
+    """Return the components of ratings that are simulated with these components on the same design."""
     rng = np.random.default_rng(seed)
-    groups, found = _groups(factors), []
-    model = "lmer" if thresholds is None else "clmm"
-    n = len(factors[RATER])
+    found = []
     for _ in range(draws):
-        response = rng.logistic(size=n) if thresholds is not None else np.sqrt(components[RESIDUAL]) * rng.normal(size=n)
-        for name, labels in groups.items():
-            response = response + np.sqrt(components[name]) * rng.normal(size=labels.max() + 1)[labels]
-        if thresholds is not None:
-            response = np.searchsorted(thresholds, response)
+        response = split.draw(rng)
         try:
-            (again, _), (one_way, _) = (_components(by, response, model, engine) for by in (factors, text))
+            again, alone = split.again(response), one_way.again(response)
         except (FitError, InputError):  # a simulated set that cannot be fitted, such as one with a single category
             continue
-        found.append({**again, **{f"one-way {name}": value for name, value in one_way.items()}})
+        found.append({**again, **{f"one-way {name}": value for name, value in alone.items()}})
     names = found[0] if found else {RESIDUAL: 0.0}
     return {name: np.array([one[name] for one in found]) for name in names}
 
