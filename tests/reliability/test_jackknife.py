@@ -48,7 +48,7 @@ def test_without_single_items_the_interval_of_a_mean_is_exactly_scipys():
 def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance(seed):
     """A mean over items × raters on the z scale: (MS of items + MS of raters − MS of the rest) / nm.
 
-    Its degrees of freedom are Satterthwaite's of the mean square of items and what raters add to it.
+    Degrees of freedom are those of two parts, of items and of what raters add to it.
     """
     rng = np.random.default_rng(seed)
     n, m = 9, 5
@@ -60,7 +60,7 @@ def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance
     b, _, j, e, *_ = mean_squares(x)
     variance = (b + j - e) / x.size
     assert j > e  # else raters add nothing
-    df = (b + j - e) ** 2 / (b**2 / (n - 1) + (j - e) ** 2 / (m - 1))
+    df = (b + j - e) ** 2 / (b**2 / (n - 1) + (j - e) * j / (m - 1))
     expected = stats.t.interval(0.9, df, x.mean(), np.sqrt(variance))
     assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-9)
 

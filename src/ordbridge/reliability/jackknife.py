@@ -58,7 +58,7 @@ class Replicates:
 
 
 def raters_as(ratings: Ratings, raters: str | None) -> str:
-    """Return ``"random"`` or ``"fixed"``; by default random, but of two raters fixed: they cannot tell how raters differ.
+    """Return ``"random"`` or ``"fixed"``; by default random, of two raters fixed: two cannot tell how raters differ.
 
     Examples
     --------
@@ -125,8 +125,8 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
 
     .. math:: v_{IR} = \frac{(G-1)(H-1)}{GH} \sum_{gh} (z - z_g - z_h + z_{gh})^2
 
-    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + \max(v_R - v_{IR}, 0)`, and these two
-    parts give the degrees of freedom of Satterthwaite.
+    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + \max(v_R - v_{IR}, 0)`; for its
+    degrees of freedom see :func:`combined`.
 
     References
     ----------
@@ -260,18 +260,21 @@ def variance_together(whole: Any, items: np.ndarray, raters: np.ndarray, both: n
 
 
 def combined(v_items: Any, v_raters: Any, v_single: Any, n: int, m: int) -> tuple[Any, Any]:
-    """Return v_I + v_R − v_IR, but at least v_I, and its degrees of freedom by Satterthwaite.
+    """Return v_I + v_R − v_IR, but at least v_I, and its degrees of freedom.
+
+    They are Satterthwaite's of two parts: v_I with n − 1, and b = max(v_R − v_IR, 0) with (m − 1) b / v_R: the less of
+    the spread between raters is their own, the less is known about it. `docs/reliability.md` says what else was tried.
 
     Examples
     --------
     >>> total, df = combined(0.3, 0.2, 0.1, 21, 5)
-    >>> round(total, 4), round(df, 2)
-    (0.4, 22.86)
+    >>> round(float(total), 4), round(float(df), 2)
+    (0.4, 16.84)
     """
     between = np.maximum(v_raters - v_single, 0.0)
     total = v_items + between
     with np.errstate(divide="ignore", invalid="ignore"):
-        return total, total**2 / (v_items**2 / (n - 1) + between**2 / (m - 1))
+        return total, total**2 / (v_items**2 / (n - 1) + between * v_raters / (m - 1))
 
 
 def _variance(values: np.ndarray) -> float:
