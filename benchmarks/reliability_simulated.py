@@ -30,7 +30,6 @@ CUTS = (-1.2, -0.4, 0.4, 1.2)
 COEFFICIENTS = {
     "Krippendorff's α, ordinal": functools.partial(rel.krippendorff_alpha, level="ordinal"),
     "Fleiss' κ": rel.fleiss_kappa,
-    "Conger's κ": rel.conger_kappa,
     "Gwet's AC1": rel.gwet_ac,
     "Goodman & Kruskal's γ": rel.goodman_kruskal_gamma,
     "Spearman's ρ": rel.spearman,
@@ -101,11 +100,9 @@ def in_the_population(severity: float, noise: float) -> dict[str, float]:
         sides = [table.sum(axis=axis) for axis in (1, 0)]
         x, y = (np.cumsum(side) - side / 2 - 0.5 for side in sides)
         rho += w_a * w_b * (x @ table @ y) / np.sqrt((sides[0] @ x**2) * (sides[1] @ y**2))
-    kappa = float((same - chance) / (1 - chance))
     return {
         "Krippendorff's α, ordinal": float(1 - within / all_in_all),
-        "Fleiss' κ": kappa,
-        "Conger's κ": kappa,  # raters' own distributions are independent
+        "Fleiss' κ": float((same - chance) / (1 - chance)),
         "Gwet's AC1": float((same - ac_chance) / (1 - ac_chance)),
         "Goodman & Kruskal's γ": float((concordant - discordant) / (concordant + discordant)),
         "Spearman's ρ": float(rho),
@@ -233,7 +230,9 @@ def main() -> None:
     parser.add_argument("--sims", type=int, default=400)
     parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[3, 5, 8, 50])
-    parser.add_argument("--store", type=Path, default=Path("build/reliability_simulated"), help="where studies are kept")
+    parser.add_argument(
+        "--store", type=Path, default=Path("build/reliability_simulated"), help="where studies are kept"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:

@@ -6,6 +6,7 @@ from scipy import stats
 
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.reliability import agreement, alpha, jackknife
 from ordbridge.reliability.intraclass import mean_squares
 from ordbridge.reliability.jackknife import Replicates, describe_raters_as, interval_of
 
@@ -122,6 +123,9 @@ def test_perfect_agreement_has_an_interval_without_width_only_with_enough_items(
     few, many = ([[i % 3, i % 3] for i in range(n)] for n in (6, 40))
     assert rel.cohen_kappa(few).conf_low is None
     assert (rel.cohen_kappa(many).conf_low, rel.cohen_kappa(many).conf_high) == (1, 1)
+    five = [[i % 3] * 5 for i in range(40)]
+    for function in (rel.krippendorff_alpha, rel.fleiss_kappa, rel.gwet_ac):
+        assert (function(five).conf_low, function(five).conf_high) == (1, 1)
 
 
 def test_options_are_checked():
@@ -146,3 +150,36 @@ def test_repeated_ratings_count_once():
     table = {"item": [1, 1, 2, 2, 1, 3, 3], "participant": list("xyxyxxy"), "rating": [1, 1, 2, 2, 2, 3, 3]}
     with pytest.warns(StatisticalWarning, match="1 of 7 ratings are repeats"):
         assert rel.percent_agreement(table).estimate == 1
+
+
+@pytest.mark.parametrize("per", [4, 3])
+def test_sums_over_items_leave_out_what_computing_anew_does(per, monkeypatch):
+    """What is left without items, raters and both, by the quick way and by computing each coefficient again."""
+    rng = np.random.default_rng(5)
+    matrix = raters_of_a_kind(30, per if per == 4 else 24, rng).astype(float)
+    if per == 3:
+        matrix[np.argsort(rng.random(matrix.shape), axis=1) >= 3] = np.nan
+    quick, seen = {}, {}
+    monkeypatch.setattr(jackknife, "interval_of", lambda found, *_: seen.update(found=found) or {})
+    functions = {
+        "alpha": rel.krippendorff_alpha,
+        "percent": rel.percent_agreement,
+        "fleiss": lambda data: rel.fleiss_kappa(data, weights="linear"),
+        "ac": rel.gwet_ac,
+        "bp": rel.brennan_prediger,
+    }
+    original = jackknife.estimate
+    for name, function in functions.items():
+        function(matrix)
+        quick[name] = seen["found"]
+    for module in (agreement, alpha):
+        monkeypatch.setattr(module, "estimate", lambda *args, **given: original(*args, **given | {"replicates": None}))
+    for name, function in functions.items():
+        function(matrix)
+        anew = seen["found"]
+        for one, other in zip(
+            (quick[name].whole, quick[name].without_items, quick[name].without_raters, *quick[name].together),
+            (anew.whole, anew.without_items, anew.without_raters, *anew.together),
+            strict=True,
+        ):
+            assert one == pytest.approx(other, abs=1e-12)

@@ -30,6 +30,7 @@ __all__ = [
     "group_of",
     "interval_of",
     "leave_out",
+    "leave_out_sums",
     "raters_as",
     "variance_together",
 ]
@@ -103,6 +104,54 @@ def leave_out(ratings: Ratings, statistic: Statistic, random: bool, seed: int = 
             np.array([[without((item == g) | (rater == h)) for h in some_raters] for g in some_items]),
         )
         return Replicates(whole, items, raters, together=together)
+
+
+def leave_out_sums(
+    ratings: Ratings,
+    per_item: Callable[[np.ndarray], np.ndarray],
+    value: Callable[[np.ndarray], np.ndarray],
+    random: bool,
+    seed: int = 1,
+) -> Replicates:
+    """Do what :func:`leave_out` does, for a coefficient that is a function of sums over items.
+
+    Parameters
+    ----------
+    ratings, random, seed
+        As there.
+    per_item
+        From counts, items × categories, to what each item adds to the sums, items × sums.
+    value
+        From sums (last axis) to the coefficient.
+    """
+    n, m, q = len(ratings.items), len(ratings.raters), len(ratings.categories)
+    cell = ratings.row * q + ratings.code
+    tally = np.bincount(cell, minlength=n * q).reshape(n, q).astype(float)
+
+    def sums(counts: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of all items, and without each group of them."""
+        added = per_item(counts)
+        by_group = np.zeros((int(group.max()) + 1, added.shape[1]))
+        np.add.at(by_group, group, added)
+        return added.sum(axis=0), added.sum(axis=0) - by_group
+
+    def without(groups: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficient without each group of raters, and without groups of items as well."""
+        found = []
+        for h in range(int(groups.max()) + 1):
+            theirs = np.bincount(cell[groups[ratings.column] == h], minlength=n * q).reshape(n, q)
+            found.append(sums(tally - theirs, items))
+        return value(np.array([whole for whole, _ in found])), value(np.array([rest for _, rest in found])).T
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        whole, without_items = sums(tally, group_of(n, MOST_GROUPS, seed))
+        known = float(value(whole)), value(without_items)
+        if not random:
+            return Replicates(*known, np.empty(0))
+        items = group_of(n, TOGETHER, seed)
+        some_raters, both = without(group_of(m, TOGETHER, seed), items)
+        raters = some_raters if m <= TOGETHER else without(group_of(m, MOST_GROUPS, seed), items)[0]
+        return Replicates(*known, raters, together=(value(sums(tally, items)[1]), some_raters, both))
 
 
 def group_of(size: int, most: int, seed: int = 1) -> np.ndarray:
