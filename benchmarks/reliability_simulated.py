@@ -1,8 +1,8 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
-Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [flags] [--sims 400]``;
-``--raters fixed --sizes 50`` gives only these rows of the coverage. Every study is kept in ``--store``, so that a run
-that was stopped goes on where it was, and more studies are added to those that there are.
+Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [components] [flags]``;
+``--sims 400`` is the number of studies, ``--raters fixed --sizes 50`` gives only these rows of the coverage. They are
+kept in ``--store``, so that a run that was stopped goes on where it was.
 
 Raters see the quality of an item plus their own severity plus noise, and cut what they see into five categories (or
 give it as it is, for the ICC). Where raters are random, a coefficient's true value is an integral over qualities and
@@ -18,8 +18,10 @@ import json
 import warnings
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.stats import norm
 
 from ordbridge import reliability as rel
@@ -47,10 +49,12 @@ class People:
         """Draw the severities of m raters."""
         return rng.normal(scale=self.severity, size=m)
 
-    def rate(self, n: int, raters: np.ndarray, rng: np.random.Generator, per: int | None = None) -> np.ndarray:
-        """Let the raters see n items, or so many of them, at random, each item."""
-        seen = rng.normal(size=(n, 1)) + raters + rng.normal(scale=self.noise, size=(n, len(raters)))
-        if per is None or per == len(raters):
+    def rate(self, n: int, raters: np.ndarray | int, rng: np.random.Generator, per: int | None = None) -> np.ndarray:
+        """Let these raters, or so many new ones, see n items, or so many of them, at random, each item."""
+        quality = rng.normal(size=(n, 1))
+        level = self.raters(raters, rng) if isinstance(raters, int) else raters
+        seen = quality + level + rng.normal(scale=self.noise, size=(n, len(level)))
+        if per is None or per == len(level):
             return seen
         keep = np.argsort(rng.random(seen.shape), axis=1)[:, :per]
         some = np.full(seen.shape, np.nan)
@@ -118,12 +122,13 @@ def studies(store: Path, people: People, n: int, m: int, per: int, raters: str, 
     each = 10 if m >= 50 and raters == "fixed" else 1
     with path.open("a") as out:
         for study in range(len(done), wanted):
-            key = [n, m, per, round(100 * people.severity), raters == "fixed"]
-            who = people.raters(m, np.random.default_rng([1, *key, study // each]))
-            truth = in_the_population(people.severity, people.noise)
+            seed = [n, m, per, round(100 * people.severity), study]
             if raters == "fixed":
-                truth = _of_these(people, tuple(who))
-            seen = people.rate(n, who, np.random.default_rng([2, *key, study]), per)
+                who = people.raters(m, np.random.default_rng([6, *seed[:4], study // each]))
+                truth, seen = _of_these(people, tuple(who)), people.rate(n, who, np.random.default_rng([8, *seed]), per)
+            else:
+                truth = in_the_population(people.severity, people.noise)
+                seen = people.rate(n, m, np.random.default_rng([7, *seed]), per)
             row = {}
             for name, function in COEFFICIENTS.items():
                 try:
@@ -183,6 +188,55 @@ def gaps(args: argparse.Namespace) -> None:
         show(done, f"| random | {n} × {per} of {m} | {kind[0]}, {kind[1]}", widths=True)
 
 
+LATENT = {2: (0.3,), 5: (-2.0, -0.7, 0.7, 2.0)}  # thresholds, on the logit scale
+LATENT_STUDIES = ((40, 8, 1.0, 0.5), (60, 4, 1.8, 0.5))  # items, raters, standard deviations of both
+
+
+def components(args: argparse.Namespace) -> None:
+    """Print what intervals of latent reliabilities (``model="clmm"``) cover, of one rater and of five."""
+    print(
+        "| items × raters | item, rater SD | categories | studies | "
+        "relative, 1 | relative, 5 | absolute, 1 | absolute, 5 |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for (n, m, item_sd, rater_sd), k in product(LATENT_STUDIES, LATENT):
+        true = _split({"item": item_sd**2, "participant": rater_sd**2, "residual": np.pi**2 / 3})
+        hits = []
+        for row in _latent_studies(args.store, n, m, item_sd, rater_sd, k, args.sims):
+            found = _split(row["est"], draws=pa.table(row["draws"]), per_text=float(m), n_items=n)
+            ends = [(found.interval("item", kind, size), true.of("item", kind, size)) for kind, size in KINDS_OF_MEANS]
+            hits.append([low <= value <= high for (low, high), value in ends])
+        cells = [f"{share:.2f}".removeprefix("0") for share in np.mean(hits, axis=0)]
+        print(f"| {n} × {m} | {item_sd}, {rater_sd} | {k} | {len(hits)} | " + " | ".join(cells) + " |", flush=True)
+
+
+KINDS_OF_MEANS = (("relative", 1), ("relative", 5), ("absolute", 1), ("absolute", 5))
+
+
+def _split(variances: dict[str, float], **more: Any) -> rel.Generalizability:
+    table = pa.table({"component": list(variances), "variance": list(variances.values())})
+    return rel.Generalizability(table, table, **more)
+
+
+def _latent_studies(
+    store: Path, n: int, m: int, item_sd: float, rater_sd: float, k: int, wanted: int
+) -> list[dict[str, Any]]:
+    """Return the components of simulated ratings and of their draws; make those that are missing."""
+    store.mkdir(parents=True, exist_ok=True)
+    path = store / f"c_{n}_{m}_{k}_{item_sd}_{rater_sd}.jsonl"
+    done = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    with path.open("a") as out:
+        for study in range(len(done), wanted):
+            rng = np.random.default_rng([3, n, m, k, study])
+            seen = item_sd * rng.normal(size=(n, 1)) + rater_sd * rng.normal(size=m) + rng.logistic(size=(n, m))
+            found = rel.generalizability(np.digitize(seen, LATENT[k]) + 1, model="clmm", draws=100, seed=study)
+            names, variances = (found.components[name].to_pylist() for name in ("component", "variance"))
+            done.append({"est": dict(zip(names, variances, strict=True)), "draws": found.draws.to_pydict()})
+            out.write(json.dumps(done[-1]) + "\n")
+            out.flush()
+    return done[:wanted]
+
+
 SPAMMERS = ("random", "constant", "reversed", "one step up")
 
 
@@ -210,7 +264,7 @@ def flags(args: argparse.Namespace) -> None:
         times = max(10, args.sims // (1 + m // 10))
         alike, found = [], {name: [] for name in SPAMMERS}
         for _ in range(times):
-            seen = people.rate(n, people.raters(m, rng), rng, per)
+            seen = people.rate(n, m, rng, per)
             alike.append(_flagged(categories(seen)).mean())
             for name in SPAMMERS:
                 found[name].append(_flagged(spam(seen, 0, name, rng))[0])
@@ -226,7 +280,7 @@ def _flagged(ratings: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "flags"])
+    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "components", "flags"])
     parser.add_argument("--sims", type=int, default=400)
     parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[3, 5, 8, 50])
@@ -236,7 +290,7 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:
-        {"coverage": coverage, "gaps": gaps, "flags": flags}[what](args)
+        {"coverage": coverage, "gaps": gaps, "components": components, "flags": flags}[what](args)
 
 
 if __name__ == "__main__":

@@ -319,3 +319,29 @@ def test_question_types_are_dominated_by_one_category():
     assert [(row["criterion"], row["kind"]) for row in result.warnings.to_pylist()] == [
         ("QuestionType", "dominant category")
     ]
+
+
+@pytest.mark.parametrize(("raters", "who"), [(None, "The raters "), ("fixed", "These 3 raters ")])
+def test_the_headline_says_whom_it_is_about(raters, who):
+    from ordbridge.report.reliability import _headline
+
+    headline, more = _headline(quietly(long(simulated([0, 0, 0], noise=0.1, n=200)), raters=raters))
+    assert headline.startswith(f"{who}use the scale alike and order the items alike: agreement 0.9")
+    assert more[0].startswith("High agreement and high correlation (Krippendorff's α, ordinal = 0.9")
+    two, _ = _headline(quietly(long(simulated([0, 0], noise=0.1))))
+    assert two.startswith("These 2 raters use the scale alike")
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_crowd_is_as_wide_as_it_has_to_be():
+    """Fleiss' κ of 150 items, each rated by 3 of 60: the estimates of other studies say how wide that is."""
+    rng = np.random.default_rng(1)
+    estimates, widths = [], []
+    for _ in range(150):
+        seen = rng.normal(size=(150, 1)) + rng.normal(scale=0.5, size=60) + rng.normal(scale=0.7, size=(150, 60))
+        ratings = np.digitize(seen, [-1.2, -0.4, 0.4, 1.2]) + 1.0
+        ratings[np.argsort(np.argsort(rng.random(ratings.shape), axis=1), axis=1) >= 3] = np.nan
+        kappa = rel.fleiss_kappa(ratings)
+        estimates.append(kappa.estimate)
+        widths.append(kappa.conf_high - kappa.conf_low)
+    assert 0.9 < np.mean(widths) / (2 * 1.96 * np.std(estimates, ddof=1)) < 1.25

@@ -109,6 +109,16 @@ def test_latent_components_have_the_logistic_residual():
     assert 0.2 < found.of("item", "relative", 1) < 0.9
 
 
+def test_latent_components_are_drawn_and_split_again_by_the_clmm():
+    """The draws are ratings in categories: their residual is that of the logit, and their spread the clmm's own."""
+    ratings = (simulated(gaps=0.0) > 0).astype(int)
+    found = rel.generalizability(ratings, model="clmm", draws=25)
+    assert found.draws["residual"].to_pylist() == pytest.approx([np.pi**2 / 3] * 25)
+    assert len(set(found.draws["item"].to_pylist())) == 25
+    low, high = found.interval("item", "relative", 1)
+    assert low < found.of("item", "relative", 1) < high
+
+
 def test_what_draws_are_off_by_is_taken_off_the_interval():
     """On the scale of log F: draws 0.3 above the estimate put the interval 0.3 below it, with Student's width."""
     size, estimate, n = 4.0, 0.6, 99
