@@ -1,7 +1,7 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
 Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [components] [flags]``;
-``--sims 400`` is the number of studies, ``--raters fixed --sizes 50`` gives only these rows of the coverage. They are
+``--sims 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. Studies are
 kept in ``--store``, so that a run that was stopped goes on where it was.
 
 Raters see the quality of an item plus their own severity plus noise, and cut what they see into five categories (or
@@ -114,11 +114,16 @@ def in_the_population(severity: float, noise: float) -> dict[str, float]:
     }
 
 
+def _kept(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def studies(store: Path, people: People, n: int, m: int, per: int, raters: str, wanted: int) -> list[dict]:
     """Return studies with the interval, estimate and true value of every coefficient; make those that are missing."""
     store.mkdir(parents=True, exist_ok=True)
     path = store / f"{raters}_{n}_{per}_of_{m}_{people.severity}_{people.noise}.jsonl"
-    done = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = _kept(path)
+    wanted = wanted or len(done)
     each = 10 if m >= 50 and raters == "fixed" else 1
     with path.open("a") as out:
         for study in range(len(done), wanted):
@@ -203,7 +208,7 @@ def components(args: argparse.Namespace) -> None:
         true = _split({"item": item_sd**2, "participant": rater_sd**2, "residual": np.pi**2 / 3})
         hits = []
         for row in _latent_studies(args.store, n, m, item_sd, rater_sd, k, args.sims):
-            found = _split(row["est"], draws=pa.table(row["draws"]), per_text=float(m), n_items=n)
+            found = _split(row["est"], draws=pa.table(row["draws"]), per_text=float(m), latent=True)
             ends = [(found.interval("item", kind, size), true.of("item", kind, size)) for kind, size in KINDS_OF_MEANS]
             hits.append([low <= value <= high for (low, high), value in ends])
         cells = [f"{share:.2f}".removeprefix("0") for share in np.mean(hits, axis=0)]
@@ -224,7 +229,8 @@ def _latent_studies(
     """Return the components of simulated ratings and of their draws; make those that are missing."""
     store.mkdir(parents=True, exist_ok=True)
     path = store / f"c_{n}_{m}_{k}_{item_sd}_{rater_sd}.jsonl"
-    done = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = _kept(path)
+    wanted = wanted or len(done)
     with path.open("a") as out:
         for study in range(len(done), wanted):
             rng = np.random.default_rng([3, n, m, k, study])

@@ -32,6 +32,7 @@ LATENT_RESIDUAL = np.pi**2 / 3  # variance of the logistic distribution, the res
 MOST_RATINGS = 20_000  # that a model of items and raters takes in seconds; with systems:
 MOST_WITH_SYSTEMS = 5_000
 FEWEST_DRAWS = 20
+LATENT_SIZE = 2  # times the size at which the spread of a latent reliability hardly depends on its value; by simulation
 QUICK_DRAWS, QUICK_RATINGS, QUICK_WITH_SYSTEMS = 50, 5_000, 500  # a bootstrap in passing, and of how many ratings
 ITEM, RATER, SYSTEM, TEXT, RESIDUAL = "item", "participant", "system", "text", "residual"
 
@@ -55,6 +56,8 @@ class Generalizability:
         One row per simulated set of ratings, one column per component: what intervals are made of.
     conf_level, per_text, n_items
         Level of the intervals; ratings that a text has (harmonic mean) and items, of the study itself.
+    latent
+        Whether the components are of the latent quality (clmm).
     note
         What to know about it.
     """
@@ -66,6 +69,7 @@ class Generalizability:
     conf_level: float = 0.95
     per_text: float = 1.0
     n_items: int = 1
+    latent: bool = False
     note: str = ""
 
     def of(self, what: str, kind: str, n_raters: int, n_items: int = 1) -> float:
@@ -87,6 +91,7 @@ class Generalizability:
             return None
         drawn = {name: self.draws[name].to_numpy() for name in self.draws.column_names}
         size = self.per_text / n_raters * (self.n_items / n_items if what == SYSTEM else 1)
+        size *= LATENT_SIZE if self.latent else 1
         estimate = self.of(what, kind, n_raters, n_items)
         return _ends(estimate, _reliability(drawn, what, kind, n_raters, n_items), size, self.conf_level)
 
@@ -181,6 +186,7 @@ def generalizability(
         conf_level=conf_level,
         per_text=len(ratings.items) / float((1 / ratings.per_item).sum()),
         n_items=len(np.unique(factors[ITEM])),
+        latent=model == "clmm",
         note=note,
     )
     cells = [
@@ -199,7 +205,7 @@ def generalizability(
     forms = []
     for form in ICC_FORMS:
         value = float(_intraclass(everything, form, found.per_text))
-        size = found.per_text if form.endswith("1") else 1.0
+        size = (found.per_text if form.endswith("1") else 1.0) * (LATENT_SIZE if found.latent else 1)
         if np.isfinite(value):
             drawn_value = _intraclass(drawn, form, found.per_text) if enough else None
             ends = None if drawn_value is None else _ends(value, drawn_value, size, conf_level)
