@@ -1,8 +1,8 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
 Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [components] [flags]``;
-``--sims 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. Studies are
-kept in ``--store``, so that a run that was stopped goes on where it was.
+``--sims 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. They
+are kept in ``--store``, so that a run that was stopped goes on where it was.
 
 Raters see the quality of an item plus their own severity plus noise, and cut what they see into five categories (or
 give it as it is, for the ICC). Where raters are random, a coefficient's true value is an integral over qualities and
