@@ -88,7 +88,7 @@ def test_a_crowd_fits_on_one_screen(command, tmp_path):
     assert out.count("\n") <= 50
     assert "No value of Cohen's κ, Kendall's τ-b, Spearman's ρ: no two raters have 10 common items." in out
     assert "With 5 raters of each text, the reliability of the mean of an item is 0.8" in out
-    assert "about raters like these (raters random): not everybody rated everything" in out.replace("\n", " ")
+    assert "about raters like these (raters random)." in out.replace("\n", " ")
 
 
 def test_reliability_names_what_is_wrong(command, ratings_file):

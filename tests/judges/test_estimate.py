@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import ordbridge as ob
 from ordbridge.errors import InputError
@@ -41,6 +42,23 @@ def test_the_interval_of_independent_ratings_is_ppi_pythons(n, N, slope):
             assert (row["conf_low"], row["conf_high"]) == pytest.approx((low[0], high[0]), abs=1e-12)
             classical = ppi_py.classical_mean_ci(people, alpha=1 - level)
             assert (row["people_low"], row["people_high"]) == pytest.approx(classical, abs=1e-12)
+
+
+def test_a_choice_that_is_not_random_is_told_by_welchs_t():
+    """Of 4 texts that people rated and 5 others: noted from three standard errors on, those of Welch's t test."""
+    rng = np.random.default_rng(4)
+    labelled, others = rng.normal(size=4), rng.normal(size=5)
+    apart = others.mean() - labelled.mean() + 3 * np.sqrt(stats.sem(labelled) ** 2 + stats.sem(others) ** 2)
+    for shift in (apart - 1e-6, apart + 1e-6):
+        judge = np.concatenate([labelled + shift, others])
+        table = {
+            "item": [*range(4), *range(9)],
+            "participant": [*"abcd", *["gpt"] * 9],
+            "rating": [*rng.normal(size=4), *judge],
+            "kind": ["human"] * 4 + ["judge"] * 9,
+        }
+        noted = any("random choice of texts" in note for note in ob.judges.estimate(table).notes)
+        assert noted == (stats.ttest_ind(judge[:4], judge[4:], equal_var=False).statistic > 3)
 
 
 def crossed(items=120, by_people=40, people=5, kind="good", seed=1):
@@ -207,7 +225,7 @@ def test_never_wider_than_people_alone_and_unbiased(kind):
 
 
 def test_a_good_judge_is_worth_many_ratings():
-    row = ob.judges.estimate(crossed(items=400, by_people=40)).differences.to_pylist()[0]
+    row = ob.judges.estimate(crossed(items=400, by_people=40), raters="fixed").differences.to_pylist()[0]
     assert row["gain"] > 1.3
     assert 0 < row["weight"] < 1.2
 

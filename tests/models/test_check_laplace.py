@@ -102,6 +102,14 @@ def test_the_same_seed_gives_the_same_answer_in_words_and_numbers(ratings: pd.Da
     assert str(one) == sentence
 
 
+def test_a_term_in_location_and_in_scale_has_two_names(ratings: pd.DataFrame) -> None:
+    fit = ob.clmm("rating ~ system + (1 | participant)", ratings, scale="~ system", engine="fast")
+    found = fit.check_laplace(draws=40)
+    named = [sentence.partition(": the ")[0] for sentence in found.sentences if ": the " in sentence]
+    assert named == ["systemB", "scale: systemB"]
+    assert found.table["effect"].to_pylist() == ["fixed", "scale"]
+
+
 def test_few_effective_draws_are_said() -> None:
     """Raters who nearly always agree: the normal density around the mode is a bad one."""
     random = np.random.default_rng(1)

@@ -38,17 +38,21 @@ def quietly(*args, **options):
 
 
 def test_consistent_raters_who_use_the_scale_differently():
-    reading = quietly(long(simulated([-0.8, 0, 0.8], noise=0.5, n=200))).readings["reading"][0].as_py()
-    assert reading.startswith(
-        "Low agreement but high correlation: the raters are consistent, but use the scale differently"
+    table = long(simulated([-0.8, 0, 0.8], noise=0.5, n=200))
+    result = quietly(table, raters="fixed")
+    assert result.answer.startswith(
+        "Low agreement but high correlation: these 3 raters are consistent, but use the scale differently"
     )
+    row = result.readings.to_pylist()[0]
+    assert (row["agreement"], row["correlation"], row["raters"]) == ("low", "high", "fixed")
+    assert quietly(table).answer.startswith("High correlation, and agreement that may be high or low: the raters")
 
 
 def test_raters_who_agree_and_raters_who_do_neither():
     assert (
         quietly(long(simulated([0, 0], noise=0.1))).readings["reading"][0].as_py().startswith("High agreement and high")
     )
-    noise = np.random.default_rng(1).integers(1, 6, size=(60, 3))
+    noise = np.random.default_rng(1).integers(1, 6, size=(60, 8))
     assert quietly(long(noise)).readings["reading"][0].as_py().startswith("Low agreement and low correlation")
 
 
@@ -118,6 +122,17 @@ def test_groups_of_raters_are_compared():
     table.loc[0, "native"] = "no"
     with pytest.raises(InputError, match="rater 'P1' is in two groups"):
         quietly(table, group="native")
+
+
+def test_several_readings_are_counted_by_what_they_say_not_by_how_it_is_worded():
+    """Names of criteria with the signs at which sentences used to be cut."""
+    table = long(simulated([0, 0], noise=0.1))
+    two = pd.concat([table.assign(criterion="a (b): c"), table.assign(criterion="d; e")])
+    answer = quietly(two, criterion="criterion").answer
+    assert answer == (
+        "Of 2 readings (criteria and groups of raters): high agreement and high correlation in 2. All are about these "
+        "raters only."
+    )
 
 
 def test_a_group_of_one_is_warned_of_and_left_out():
@@ -265,7 +280,7 @@ def test_the_checklist_answers_what_data_can_tell_and_leaves_lines_for_the_rest(
         "60 items × 3 raters",
         "1 of 180 cells empty",
         "ordinal",
-        "95% jackknife intervals, about raters like these (raters random): not everybody rated everything",
+        "95% jackknife intervals, about raters like these (raters random)",
         "Landis & Koch",
         "Rosenthal",
     ):
@@ -304,3 +319,29 @@ def test_question_types_are_dominated_by_one_category():
     assert [(row["criterion"], row["kind"]) for row in result.warnings.to_pylist()] == [
         ("QuestionType", "dominant category")
     ]
+
+
+@pytest.mark.parametrize(("raters", "who"), [(None, "The raters "), ("fixed", "These 3 raters ")])
+def test_the_headline_says_whom_it_is_about(raters, who):
+    from ordbridge.report.reliability import _headline
+
+    headline, more = _headline(quietly(long(simulated([0, 0, 0], noise=0.1, n=200)), raters=raters))
+    assert headline.startswith(f"{who}use the scale alike and order the items alike: agreement 0.9")
+    assert more[0].startswith("High agreement and high correlation (Krippendorff's α, ordinal = 0.9")
+    two, _ = _headline(quietly(long(simulated([0, 0], noise=0.1))))
+    assert two.startswith("These 2 raters use the scale alike")
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_crowd_is_as_wide_as_it_has_to_be():
+    """Fleiss' κ of 150 items, each rated by 3 of 60: the estimates of other studies say how wide that is."""
+    rng = np.random.default_rng(1)
+    estimates, widths = [], []
+    for _ in range(150):
+        seen = rng.normal(size=(150, 1)) + rng.normal(scale=0.5, size=60) + rng.normal(scale=0.7, size=(150, 60))
+        ratings = np.digitize(seen, [-1.2, -0.4, 0.4, 1.2]) + 1.0
+        ratings[np.argsort(np.argsort(rng.random(ratings.shape), axis=1), axis=1) >= 3] = np.nan
+        kappa = rel.fleiss_kappa(ratings)
+        estimates.append(kappa.estimate)
+        widths.append(kappa.conf_high - kappa.conf_low)
+    assert 0.9 < np.mean(widths) / (2 * 1.96 * np.std(estimates, ddof=1)) < 1.25

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ordbridge import reliability as rel
-from ordbridge.reliability.flags import standing
+from ordbridge.reliability.flags import _p_values, standing
 
 
 def rated(rng, n=100, m=8, severity=0.0, noise=0.7):
@@ -23,6 +24,16 @@ def flagged(ratings, level="ordinal"):
 def test_of_exchangeable_raters_at_most_five_percent_are_flagged(n, m, severity):
     rng = np.random.default_rng(1)
     assert np.mean([flagged(rated(rng, n, m, severity)).mean() for _ in range(60)]) <= 0.05
+
+
+@pytest.mark.parametrize("m", [8, 12])
+def test_without_noise_a_rater_is_compared_with_the_others_by_a_t_test(m):
+    """One value against m − 1 others, m − 2 degrees of freedom: scipy's t test of two samples, one of size 1."""
+    own = np.random.default_rng(m).normal(size=m)
+    p = _p_values(own, np.zeros(m), np.ones(m, dtype=bool), 0.0, two_sided=True)
+    assert p == pytest.approx([stats.ttest_ind([own[j]], np.delete(own, j)).pvalue for j in range(m)], rel=1e-9)
+    lower = _p_values(own, np.zeros(m), np.ones(m, dtype=bool), 0.0, two_sided=False)
+    assert lower[0] == pytest.approx(stats.ttest_ind([own[0]], own[1:], alternative="less").pvalue, rel=1e-9)
 
 
 def test_words_too():

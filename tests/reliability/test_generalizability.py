@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import ordbridge as ob
 from ordbridge import reliability as rel
@@ -106,6 +107,28 @@ def test_latent_components_have_the_logistic_residual():
     found = rel.generalizability(ratings, model="clmm", draws=0)
     assert found.components.to_pylist()[-1]["variance"] == pytest.approx(np.pi**2 / 3)
     assert 0.2 < found.of("item", "relative", 1) < 0.9
+
+
+def test_latent_components_are_drawn_and_split_again_by_the_clmm():
+    """The draws are ratings in categories: their residual is that of the logit, and their spread the clmm's own."""
+    ratings = (simulated(gaps=0.0) > 0).astype(int)
+    found = rel.generalizability(ratings, model="clmm", draws=25)
+    assert found.draws["residual"].to_pylist() == pytest.approx([np.pi**2 / 3] * 25)
+    assert len(set(found.draws["item"].to_pylist())) == 25
+    low, high = found.interval("item", "relative", 1)
+    assert low < found.of("item", "relative", 1) < high
+
+
+def test_what_draws_are_off_by_is_taken_off_the_interval():
+    """On the scale of log F: draws 0.3 above the estimate put the interval 0.3 below it, with Student's width."""
+    size, estimate, n = 4.0, 0.6, 99
+    off = np.sqrt(0.04) * stats.norm.ppf(np.arange(1, n + 1) / (n + 1))
+    at = np.log1p(size * estimate / (1 - estimate))
+    ratio = np.expm1(at + 0.3 + off) / size
+    low, high = _ends(estimate, ratio / (1 + ratio), size, 0.9)
+    ends = np.log1p(size * np.array([low, high]) / (1 - np.array([low, high])))
+    half = stats.t.ppf(0.95, n - 1) * np.sqrt((off**2).mean())
+    assert ends == pytest.approx([at - 0.3 - half, at - 0.3 + half], rel=1e-9)
 
 
 @pytest.mark.parametrize(("n", "k", "ratio"), [(20, 5, 1.5), (60, 3, 0.5), (20, 3, 0.1)])

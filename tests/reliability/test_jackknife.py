@@ -6,7 +6,9 @@ from scipy import stats
 
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.reliability.jackknife import describe_raters_as
+from ordbridge.reliability import agreement, alpha, jackknife
+from ordbridge.reliability.intraclass import mean_squares
+from ordbridge.reliability.jackknife import Replicates, describe_raters_as, interval_of
 
 
 def two_raters(n, rng):
@@ -33,6 +35,35 @@ def test_the_interval_of_a_mean_is_students_on_the_z_scale():
     half = stats.t.ppf(0.975, 39) * equal.std(ddof=1) / np.sqrt(40) / (1 - equal.mean() ** 2)  # delta method
     assert found.conf_low == pytest.approx(np.tanh(np.arctanh(equal.mean()) - half), abs=0.01)
     assert found.conf_high == pytest.approx(np.tanh(np.arctanh(equal.mean()) + half), abs=0.01)
+
+
+def test_without_single_items_the_interval_of_a_mean_is_exactly_scipys():
+    """A coefficient that is a mean on the z scale: the jackknife's variance is s²/n, with n − 1 degrees of freedom."""
+    x = np.random.default_rng(2).normal(0.4, 0.3, 7)
+    found = interval_of(Replicates(np.tanh(x.mean()), np.tanh((x.sum() - x) / 6), np.empty(0)), 0.9, random=False)
+    expected = stats.ttest_1samp(x, 0).confidence_interval(0.9)
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_items_and_raters_together_have_the_variance_of_the_analysis_of_variance(seed):
+    """A mean over items × raters on the z scale: (MS of items + MS of raters − MS of the rest) / nm.
+
+    Degrees of freedom are those of two parts, of items and of what raters add to it.
+    """
+    rng = np.random.default_rng(seed)
+    n, m = 9, 5
+    x = 0.1 * (rng.normal(size=(n, 1)) + rng.normal(size=m) + rng.normal(size=(n, m)))
+    items, raters = ((x.sum() - x.sum(axis=axis)) / (x.size - x.shape[axis]) for axis in (1, 0))
+    both = (x.sum() - x.sum(axis=1)[:, None] - x.sum(axis=0) + x) / ((n - 1) * (m - 1))
+    together = tuple(np.tanh(side) for side in (items, raters, both))
+    found = interval_of(Replicates(np.tanh(x.mean()), together[0], together[1], together=together), 0.9, random=True)
+    b, _, j, e, *_ = mean_squares(x)
+    variance = (b + j - e) / x.size
+    assert j > e  # else raters add nothing
+    df = (b + j - e) ** 2 / (b**2 / (n - 1) + (j - e) * j / (m - 1))
+    expected = stats.t.interval(0.9, df, x.mean(), np.sqrt(variance))
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx(np.tanh(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize(("raters", "known"), [("fixed", 0.36), ("random", 0.36)])
@@ -65,15 +96,14 @@ def test_an_interval_about_these_raters_does_not_cover_the_population_of_raters(
     assert np.mean(hits["fixed"]) < 0.80
 
 
-def test_raters_are_random_by_default_with_gaps_or_in_a_crowd():
+def test_raters_are_random_unless_there_are_two_or_it_is_asked_for():
     rng = np.random.default_rng(1)
-    crossed = rel.prepare(raters_of_a_kind(30, 4, rng))
-    gaps = rel.prepare(np.where(rng.random((30, 4)) < 0.3, np.nan, raters_of_a_kind(30, 4, rng)))
-    crowd = rel.prepare(raters_of_a_kind(30, 12, rng))
-    assert [rel.fleiss_kappa(r).raters for r in (crossed, gaps, crowd)] == ["fixed", "random", "random"]
-    assert "not everybody rated everything" in describe_raters_as(gaps, None)
-    assert "12 raters are a crowd" in describe_raters_as(crowd, None)
-    assert rel.fleiss_kappa(crossed, raters="random").raters == "random"
+    three, two = (rel.prepare(raters_of_a_kind(30, m, rng)) for m in (3, 2))
+    assert [rel.fleiss_kappa(r).raters for r in (three, two)] == ["random", "fixed"]
+    assert rel.fleiss_kappa(three, raters="fixed").raters == "fixed"
+    assert describe_raters_as(three, None) == "about raters like these (raters random)"
+    assert describe_raters_as(three, "fixed") == "about these 3 raters only (raters fixed)"
+    assert "two cannot tell how raters differ" in describe_raters_as(two, None)
 
 
 def test_two_raters_cannot_tell_how_raters_differ():
@@ -93,6 +123,9 @@ def test_perfect_agreement_has_an_interval_without_width_only_with_enough_items(
     few, many = ([[i % 3, i % 3] for i in range(n)] for n in (6, 40))
     assert rel.cohen_kappa(few).conf_low is None
     assert (rel.cohen_kappa(many).conf_low, rel.cohen_kappa(many).conf_high) == (1, 1)
+    eight = [[i % 3 + i % 5] * 8 for i in range(43)]  # sums of thirds and sevenths are not exact
+    for function in (rel.krippendorff_alpha, rel.fleiss_kappa, rel.gwet_ac):
+        assert (function(eight).conf_low, function(eight).conf_high) == (1, 1)
 
 
 def test_options_are_checked():
@@ -117,3 +150,36 @@ def test_repeated_ratings_count_once():
     table = {"item": [1, 1, 2, 2, 1, 3, 3], "participant": list("xyxyxxy"), "rating": [1, 1, 2, 2, 2, 3, 3]}
     with pytest.warns(StatisticalWarning, match="1 of 7 ratings are repeats"):
         assert rel.percent_agreement(table).estimate == 1
+
+
+@pytest.mark.parametrize("per", [4, 3])
+def test_sums_over_items_leave_out_what_computing_anew_does(per, monkeypatch):
+    """What is left without items, raters and both, by the quick way and by computing each coefficient again."""
+    rng = np.random.default_rng(5)
+    matrix = raters_of_a_kind(30, per if per == 4 else 24, rng).astype(float)
+    if per == 3:
+        matrix[np.argsort(rng.random(matrix.shape), axis=1) >= 3] = np.nan
+    quick, seen = {}, {}
+    monkeypatch.setattr(jackknife, "interval_of", lambda found, *_: seen.update(found=found) or {})
+    functions = {
+        "alpha": rel.krippendorff_alpha,
+        "percent": rel.percent_agreement,
+        "fleiss": lambda data: rel.fleiss_kappa(data, weights="linear"),
+        "ac": rel.gwet_ac,
+        "bp": rel.brennan_prediger,
+    }
+    original = jackknife.estimate
+    for name, function in functions.items():
+        function(matrix)
+        quick[name] = seen["found"]
+    for module in (agreement, alpha):
+        monkeypatch.setattr(module, "estimate", lambda *args, **given: original(*args, **given | {"replicates": None}))
+    for name, function in functions.items():
+        function(matrix)
+        anew = seen["found"]
+        for one, other in zip(
+            (quick[name].whole, quick[name].without_items, quick[name].without_raters, *quick[name].together),
+            (anew.whole, anew.without_items, anew.without_raters, *anew.together),
+            strict=True,
+        ):
+            assert one == pytest.approx(other, abs=1e-12)

@@ -107,7 +107,7 @@ def test_the_methods_paragraph_says_what_was_done(results):
     assert without_options(results["plan"].sentence) in methods(results["plan"])
     assert not any("R Core Team" in reference for reference in references(results["plan"]))
     assert "5 raters gave 200 ratings of 40 items, at the ordinal level" in methods(results["reliability"])
-    assert "95% jackknife intervals, about these raters only" in methods(results["reliability"])
+    assert "95% jackknife intervals, about raters like these" in methods(results["reliability"])
     assert "Of 31 claims of the paper: 28 hold, 3 come out corrected." in methods(results["reproduction"])
 
 

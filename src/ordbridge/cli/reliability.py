@@ -63,7 +63,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--raters",
         choices=["random", "fixed"],
-        help="intervals about raters like these, or about these only (default: random with gaps or from ten raters on)",
+        help="intervals about raters like these, or about these only (default: random, of two raters fixed)",
     )
     parser.add_argument("--gold", metavar="FILE", help="table of right ratings, columns item and gold: accuracy")
     parser.add_argument("--conf-level", type=float, help="level of the intervals (default: %(default)s)")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ordbridge.reliability.jackknife import TOGETHER, combined, group_of, variance_together
+
 __all__ = ["Interval", "jackknife", "regression", "student"]
 
 Interval = dict[str, float]
@@ -55,26 +57,32 @@ def jackknife(
 
     References
     ----------
-    As :mod:`ordbridge.reliability.jackknife`: variances of the sources add up, with Satterthwaite's degrees of freedom.
+    As :mod:`ordbridge.reliability.jackknife`: what clusters and raters both count is taken off once, with
+    Satterthwaite's degrees of freedom.
     """
     whole = statistic(np.ones(len(sides[0]), dtype=bool))
-    variances, sizes = [], []
-    for side in sides:
-        _, at = np.unique(side, return_inverse=True)
-        size = int(at.max()) + 1
-        if size > MOST_GROUPS:
-            at = (np.random.default_rng(1).permutation(size) % MOST_GROUPS)[at]
-        groups = min(size, MOST_GROUPS)
-        if groups < 2:
-            continue
-        values = np.array([statistic(at != g) for g in range(groups)])
-        variances.append((groups - 1) / groups * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
-        sizes.append(groups)
-    spread = np.array(variances)
-    total = spread.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df = total**2 / (spread**2 / (np.array(sizes)[:, None] - 1)).sum(axis=0)
+    left_out = [_groups(side, MOST_GROUPS) for side in sides]
+    found = [np.array([statistic(group != g) for g in range(groups)]) for group, groups in left_out if groups > 1]
+    variances = [(len(v) - 1) / len(v) * ((v - v.mean(axis=0)) ** 2).sum(axis=0) for v in found]
+    sizes = [len(values) for values in found]
+    if len(found) == 2:
+        (one, g), (other, h) = (_groups(side, TOGETHER) for side in sides)
+        both = np.array([[statistic((one != i) & (other != j)) for j in range(h)] for i in range(g)])
+        alone = [np.array([statistic(group != k) for k in range(n)]) for group, n in ((one, g), (other, h))]
+        with np.errstate(invalid="ignore"):
+            single = np.nan_to_num(variance_together(whole, alone[0], alone[1], both))  # 0 is on the safe side
+        total, df = combined(variances[0], variances[1], single, sizes[0], sizes[1])
+    else:
+        total = variances[0] if variances else np.full(len(whole), np.nan)
+        df = np.full(len(whole), sizes[0] - 1.0 if sizes else 1.0)
     return [
         student(float(value), float(np.sqrt(v)), float(f) if np.isfinite(f) else 1.0, conf_level)
         for value, v, f in zip(whole, total, df, strict=True)
     ]
+
+
+def _groups(side: np.ndarray, most: int) -> tuple[np.ndarray, int]:
+    """Return the group of every row, and how many groups there are."""
+    _, at = np.unique(side, return_inverse=True)
+    size = int(at.max()) + 1
+    return group_of(size, most)[at], min(size, most)

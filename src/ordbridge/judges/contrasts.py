@@ -160,7 +160,7 @@ class _Parts:
             return Spread(0.0, g - 1.0, unbounded)
         # The judge's own texts add to the part of the clusters, and are not fewer than those that people rated.
         uncertain = crossed.variance**2 / crossed.df + of_judge**2 / (g - 1)
-        return Spread(variance, max(variance**2 / uncertain, 1.0), unbounded)
+        return Spread(variance, max(variance**2 / uncertain, 1.0) if uncertain > 0 else g - 1.0, unbounded)
 
     def _over_clusters(self, lam: float, inside: np.ndarray) -> tuple[float, float]:
         """Return the variance over clusters alone, and how much of it the texts are that only the judge rated."""

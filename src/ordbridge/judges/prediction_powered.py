@@ -114,8 +114,8 @@ def estimate(
         See :func:`ordbridge.judges.alt_test`. Words with an order (``scale=``) are taken by their position; the shares
         at or above each category do not need distances.
     raters
-        ``"random"``: other people could have rated; ``"fixed"``: these people are all there are. By default random
-        where not everybody rated everything, or from ten people on.
+        ``"random"``: other people could have rated; ``"fixed"``: these people are all there are. By default
+        random, of two people fixed.
     conf_level
         Level of the intervals.
 

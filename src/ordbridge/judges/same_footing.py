@@ -123,8 +123,8 @@ def agreement(
         Columns, one value for each text, with which the judge's bias may change; by default ``length`` and
         ``position`` where there are such. Numbers give a slope, words a mean for each.
     raters
-        ``"random"``: intervals are about people like these; ``"fixed"``: about these only. By default random where not
-        everybody rated everything, or from ten people on.
+        ``"random"``: intervals are about people like these; ``"fixed"``: about these only. By default random,
+        of two people fixed.
     conf_level
         Level of the intervals, which are a jackknife over clusters of texts, and over people if they are random.
     engine

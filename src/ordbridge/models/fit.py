@@ -395,7 +395,7 @@ class Fit(Fitted):
         Returns
         -------
         LaplaceCheck
-            ``table``: term, estimate, std_error, p_value, shift, shift_mc_error, std_error_shift,
+            ``table``: effect, term, estimate, std_error, p_value, shift, shift_mc_error, std_error_shift,
             std_error_shift_mc_error, exact_p_value; ``loglik_error``, ``loglik_mc_error``; ``draws``,
             ``effective_draws``; ``sentences``, and ``print`` prints them.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ordbridge.checks import choice
 from ordbridge.errors import InputError
-from ordbridge.reliability.jackknife import estimate
+from ordbridge.reliability.jackknife import estimate, leave_out_sums
 from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
@@ -66,14 +66,18 @@ def percent_agreement(
     0.75
     """
     ratings = agreement_ratings(data, item, rater, rating, scale, "percent agreement", varied=False)
+    twice = ratings.rated_by(2)
     return estimate(
-        ratings.rated_by(2),
+        twice,
         lambda some: _observed(some, None),
         name="percent agreement",
         definition="mean over items of the share of equal pairs of ratings; not corrected for chance",
         undefined=NO_COMMON_ITEMS,
         raters=raters,
         conf_level=conf_level,
+        replicates=lambda random: leave_out_sums(
+            twice, lambda tally: _agreeing(tally, None), lambda sums: sums[..., 0] / sums[..., 1], random
+        ),
     )
 
 
@@ -104,8 +108,8 @@ def fleiss_kappa(
     weights
         See :func:`conger_kappa`.
     raters, conf_level
-        ``"random"``: the interval is about raters like these; ``"fixed"``: about these only; by default random for
-        gaps or from ten raters on. Level of the interval; ``None`` for none.
+        ``"random"``: the interval is about raters like these; ``"fixed"``: about these only; by default random, of
+        two raters fixed. Level of the interval; ``None`` for none.
 
     References
     ----------
@@ -117,19 +121,15 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]]).estimate, 4)
     0.7447
     """
-
-    def chance(some: Ratings, w: np.ndarray | None) -> float:
-        share = _shares(some)
-        return float(_weighted(share, w) @ share)
-
     return _corrected(
         (data, item, rater, rating, scale),
         "Fleiss' κ",
         "Fleiss (1971), chance from the distribution of all ratings together",
         weights,
-        chance,
+        None,
         raters,
         conf_level,
+        lambda share, w: (_weighted(share, w) * share).sum(axis=-1),
     )
 
 
@@ -228,9 +228,10 @@ def brennan_prediger(
         "Brennan & Prediger's coefficient",
         "Brennan & Prediger (1981), chance is every category of the scale equally often",
         weights,
-        lambda some, w: 1 / len(some.categories) if w is None else float(w.mean()),
+        None,
         raters,
         conf_level,
+        lambda share, w: np.asarray(1 / share.shape[-1] if w is None else w.mean()),
     )
 
 
@@ -264,18 +265,19 @@ def gwet_ac(
     0.6444
     """
 
-    def chance(some: Ratings, w: np.ndarray | None) -> float:
-        share, q = _shares(some), len(some.categories)
-        return float((q if w is None else w.sum()) / (q * (q - 1)) * (share * (1 - share)).sum())
+    def chance(share: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        q = share.shape[-1]
+        return (q if w is None else w.sum()) / (q * (q - 1)) * (share * (1 - share)).sum(axis=-1)
 
     return _corrected(
         (data, item, rater, rating, scale),
         "Gwet's AC1" if weights is None else "Gwet's AC2",
         "Gwet (2008, 2014), over all categories of the scale or, where it is not given, those used",
         weights,
-        chance,
+        None,
         raters,
         conf_level,
+        chance,
     )
 
 
@@ -331,19 +333,37 @@ def _corrected(
     name: str,
     definition: str,
     weights: str | None,
-    chance: Callable[[Ratings, np.ndarray | None], float],
+    chance: Callable[[Ratings, np.ndarray | None], float] | None,
     raters: str | None,
     conf_level: float | None,
+    chance_of_shares: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
 ) -> Coefficient:
-    """Return (observed − expected) / (1 − expected), with the agreement that is expected by chance."""
+    """Return (observed − expected) / (1 − expected), with the agreement that is expected by chance.
+
+    That follows from the ratings (``chance``) or from the mean over items of each category's share, which is quicker.
+    """
     choice("weights", weights, WEIGHTS)
     name = name if weights is None else f"{name}, {weights} weights"
     ratings = agreement_ratings(*given, name, "nominal" if weights is None else "ordinal")
     w = weight_matrix(ratings, weights)
 
+    def corrected(observed: Any, expected: Any) -> np.ndarray:
+        observed, expected = np.asarray(observed), np.asarray(expected)
+        return np.where(expected < 1 - 1e-12, (observed - expected) / (1 - expected), np.nan)
+
+    def per_item(tally: np.ndarray) -> np.ndarray:
+        size = tally.sum(axis=1, keepdims=True)
+        return np.hstack([_agreeing(tally, w), size > 0, tally / np.maximum(size, 1)])
+
+    def value(sums: np.ndarray) -> np.ndarray:
+        assert chance_of_shares is not None
+        expected = chance_of_shares(sums[..., 3:] / sums[..., 2:3], w)
+        return corrected(sums[..., 0] / sums[..., 1], expected)
+
     def statistic(some: Ratings) -> float:
-        expected = chance(some, w)
-        return (_observed(some, w) - expected) / (1 - expected) if expected < 1 - 1e-12 else np.nan
+        if chance is None:
+            return float(value(per_item(item_tally(some)).sum(axis=0)))
+        return float(corrected(_observed(some, w), chance(some, w)))
 
     return estimate(
         ratings,
@@ -353,26 +373,24 @@ def _corrected(
         undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
         raters=raters,
         conf_level=conf_level,
+        replicates=None if chance else lambda random: leave_out_sums(ratings, per_item, value, random),
     )
 
 
 def _observed(ratings: Ratings, w: np.ndarray | None) -> float:
     """Return the mean weight over pairs of ratings of an item, averaged over the items with two or more."""
-    tally = item_tally(ratings)
+    agreeing, items = _agreeing(item_tally(ratings), w).sum(axis=0)
+    return float(agreeing / items) if items else np.nan
+
+
+def _agreeing(tally: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+    """Return, of each item, the mean weight over pairs of its ratings, and whether there are any; else 0 and 0."""
     size = tally.sum(axis=1)
-    tally, size = tally[size > 1], size[size > 1]
-    if not len(size):
-        return np.nan
-    return float((((_weighted(tally, w) * tally).sum(axis=1) - size) / (size * (size - 1))).mean())
+    some = size > 1
+    pairs = ((_weighted(tally, w) * tally).sum(axis=1) - size) / np.where(some, size * (size - 1), 1.0)
+    return np.column_stack([np.where(some, pairs, 0.0), some])
 
 
 def _weighted(counts: np.ndarray, w: np.ndarray | None) -> np.ndarray:
     """Return counts of categories, each with all that agree with it, by their weights."""
     return counts if w is None else counts @ w
-
-
-def _shares(ratings: Ratings) -> np.ndarray:
-    """Return the mean over items of each category's share."""
-    tally = item_tally(ratings)
-    shares: np.ndarray = (tally / tally.sum(axis=1, keepdims=True)).mean(axis=0)
-    return shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -72,7 +72,13 @@ _SCHEMAS = {
     },
     "stability": {"criterion": _TEXT, **WITHIN_RATERS},
     "accuracy": {"criterion": _TEXT, **WITHIN_RATERS},
-    "readings": {name: _TEXT for name in ("criterion", "group", "reading")},
+    "readings": {
+        name: _TEXT
+        for name in (
+            *("criterion", "group", "reading"),
+            *("agreement", "correlation", "verdict", "finding", "advice", "numbers", "raters", "caution"),
+        )
+    },
     "warnings": {name: _TEXT for name in ("criterion", "group", "kind", "message")},
     "checklist": {name: _TEXT for name in ("what", "answer")},
 }
@@ -97,7 +103,8 @@ class Reliability:
     categories
         How often each rater used each category.
     readings, warnings
-        What agreement and correlation say together; what makes these coefficients mislead.
+        What agreement and correlation say together (``reading``, and its parts: the codes ``"high"``, ``"low"``,
+        ``"open"``, ``"negative"`` and the words); what makes these coefficients mislead.
     checklist
         What a paper has to report; ``answer`` is null where only people can answer.
     stability, accuracy
@@ -152,11 +159,13 @@ class Reliability:
             return "There are too few ratings of the same items to say how far the raters agree."
         if len(rows) == 1:
             return located(rows[0], rows[0]["reading"])
-        verdicts = Counter(row["reading"].partition(":")[0].partition(" (")[0] for row in rows)
+        verdicts = Counter(row["verdict"] for row in rows)
         words = "; ".join(
             f"{verdict[0].lower()}{verdict[1:]} in {number}" for verdict, number in verdicts.most_common()
         )
-        return f"Of {len(rows)} readings (criteria and groups of raters): {words}."
+        fixed = sum(row["raters"] == "fixed" for row in rows)
+        about = f" {'All' if fixed == len(rows) else fixed} are about these raters only." if fixed else ""
+        return f"Of {len(rows)} readings (criteria and groups of raters): {words}.{about}"
 
     @property
     def counted(self) -> str:
@@ -205,8 +214,8 @@ def analyse(
     system
         Column of the system. Where the table has it, what is rated is a text: item × system.
     raters
-        ``"random"``: intervals are about raters like these; ``"fixed"``: about these raters only. By default random
-        where not everybody rated everything, or from ten raters on; the result says which.
+        ``"random"`` (default): intervals are about raters like these; ``"fixed"``: about these raters only, and the
+        answer says so. Two raters cannot tell how raters differ, so that their intervals are about these two.
     gold
         The right ratings, if they are known; see :func:`ordbridge.reliability.accuracy`.
     conf_level
@@ -338,7 +347,8 @@ def _analyse_group(
     together = values.get("Pearson's r") if level in ("interval", "ratio") else values.get("Goodman & Kruskal's γ")
     if alpha is not None:
         looks_sorted = any(kind == "sorted within items" for kind, _ in found)
-        rows["readings"].append(labels | {"reading": joint_reading(alpha, together, looks_sorted)})
+        read = joint_reading(alpha, together, looks_sorted)
+        rows["readings"].append(labels | asdict(read) | {"reading": read.sentence})
 
 
 def _coefficient_row(value: Coefficient) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def _p_values(
     smallest = least**2 if m < FEW_RATERS else 0.0
     between = np.maximum(spread - expected, smallest)
     total = sampling + between + (between + expected) / (m - 1)
-    df = np.where(between > smallest, total**2 / (spread**2 / (m - 2)), 1e6)
+    df = np.where(between > smallest, total**2 / ((spread * m / (m - 1)) ** 2 / (m - 2)), 1e6)
     distance = (own - centre) / np.sqrt(np.maximum(total, 1e-300))
     p[use] = 2 * t.sf(np.abs(distance), df) if two_sided else t.cdf(distance, df)
     return p

@@ -79,14 +79,15 @@ def icc(
         raise InputError(f"form={form!r} is not a form of the ICC; use one of {', '.join(ICC_FORMS)}")
     name = f"ICC({form})"
     given, ratings = _complete(data, item, rater, rating, scale, name)
-    found = _estimated(ratings, given, form, name, f"Shrout & Fleiss (1979), {ICC_FORMS[form]}", raters, conf_level)
+    jackknife = conf_level if raters == "fixed" else None
+    found = _estimated(ratings, given, form, name, f"Shrout & Fleiss (1979), {ICC_FORMS[form]}", raters, jackknife)
     if raters == "fixed" or conf_level is None:
         return found
     about = "fixed" if form.startswith("3") else "random"
     low, high = _f_interval(ratings, form, share("conf_level", conf_level))
     above, below = _f_interval(ratings, form, 2 * ONE_SIDED - 1)
-    note = items_left_out(given, ratings)
-    return replace(found, conf_low=low, conf_high=high, surely_above=above, surely_below=below, raters=about, note=note)
+    found = replace(found, conf_low=low, conf_high=high, surely_above=above, surely_below=below)
+    return replace(found, conf_level=conf_level, raters=about)
 
 
 @takes_old_options

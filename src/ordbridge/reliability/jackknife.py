@@ -3,8 +3,9 @@
 Every coefficient is a plain function of the ratings. It is computed again without each item and without each rater
 (without one group of them after the other, where there are more than 50), and the spread of these values gives the
 two parts of its variance: Gwet's "unconditional" variance when raters are a sample too, the first part alone when the
-question is about these raters only. The interval is Student's, with the degrees of freedom of Satterthwaite, on
-Fisher's z scale. `docs/reliability.md` has its simulated coverage.
+question is about these raters only. The noise of single ratings is in both parts; how large it is tell the values
+without an item and a rater together, and it is counted once. The interval is Student's, with the degrees of freedom of
+Satterthwaite, on Fisher's z scale. `docs/reliability.md` has its simulated coverage.
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
 __all__ = [
-    "CROWD",
+    "TOGETHER",
     "Replicates",
+    "combined",
     "describe_raters_as",
     "estimate",
+    "group_of",
     "interval_of",
     "leave_out",
+    "leave_out_sums",
     "raters_as",
+    "variance_together",
 ]
 
-CROWD = 10  # from so many raters on they are taken for a sample of raters
 MOST_GROUPS = 50
+TOGETHER = 20  # groups of items, and of raters, that are left out together
 FEW = 20  # items that all say the same are too few to claim certainty
 ONE_SIDED = 0.95  # a label holds when its lower bound is below the coefficient with this probability
 
@@ -42,68 +47,142 @@ Statistic = Callable[[Ratings], float]
 class Replicates:
     """A coefficient of all ratings, without single items, and without single raters; NaN where it has no value.
 
-    Of a coefficient over pairs of raters, ``n_pairs`` have a value.
+    Of a coefficient over pairs of raters, ``n_pairs`` have a value. ``together`` has the coefficient without each of
+    some groups of items, without each of some groups of raters, and (items × raters) without both.
     """
 
     whole: float
     without_items: np.ndarray
     without_raters: np.ndarray
     n_pairs: int | None = None
+    together: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 def raters_as(ratings: Ratings, raters: str | None) -> str:
-    """Return ``"random"`` or ``"fixed"``; by default random for gaps or from ten raters on.
+    """Return ``"random"`` or ``"fixed"``; by default random, of two raters fixed: two cannot tell how raters differ.
 
     Examples
     --------
     >>> from ordbridge.reliability import prepare
-    >>> raters_as(prepare([[1, 2, 2], [2, 2, 1]]), None), raters_as(prepare([[1, 2, 2], [2, None, 1]]), None)
-    ('fixed', 'random')
+    >>> raters_as(prepare([[1, 2, 2], [2, 2, 1]]), None), raters_as(prepare([[1, 2], [2, 2]]), None)
+    ('random', 'fixed')
     """
     choice("raters", raters, (None, "random", "fixed"))
     if raters is not None:
         return raters
-    few = len(ratings.raters) == 2
-    return "random" if not few and (not ratings.crossed or len(ratings.raters) >= CROWD) else "fixed"
+    return "random" if len(ratings.raters) > 2 else "fixed"
 
 
 def describe_raters_as(ratings: Ratings, raters: str | None) -> str:
     """Say what the intervals are about, and why."""
-    if raters_as(ratings, raters) == "fixed":
-        about = "about these raters only (raters fixed)"
-        reason = "" if raters else ": there are only two" if len(ratings.raters) == 2 else ": few raters, no gaps"
-    else:
-        about = "about raters like these (raters random)"
-        gaps = "not everybody rated everything" if not ratings.crossed else f"{len(ratings.raters)} raters are a crowd"
-        reason = "" if raters else f": {gaps}"
-    return about + reason
+    if raters_as(ratings, raters) == "random":
+        return "about raters like these (raters random)"
+    reason = "" if raters else ", as two cannot tell how raters differ"
+    return f"about these {len(ratings.raters)} raters only (raters fixed){reason}"
 
 
 def leave_out(ratings: Ratings, statistic: Statistic, random: bool, seed: int = 1) -> Replicates:
     """Compute a coefficient of all ratings, without each item and, if raters are random, without each rater."""
-    values = []
+
+    def without(left_out: np.ndarray) -> float:
+        return statistic(ratings.only(~left_out))
+
+    n, m = len(ratings.items), len(ratings.raters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for column, size in ((ratings.row, len(ratings.items)), (ratings.column, len(ratings.raters) if random else 0)):
-            groups = min(size, MOST_GROUPS)
-            group = np.random.default_rng(seed).permutation(size) % max(groups, 1)
-            if size <= MOST_GROUPS:
-                group = np.arange(size)
-            of_rating = group[column] if size else column
-            values.append(np.array([statistic(ratings.only(of_rating != g)) for g in range(groups)]))
-        return Replicates(float(statistic(ratings)), values[0], values[1])
+        whole = float(statistic(ratings))
+        item = group_of(n, MOST_GROUPS, seed)[ratings.row]
+        items = np.array([without(item == g) for g in range(min(n, MOST_GROUPS))])
+        if not random:
+            return Replicates(whole, items, np.empty(0))
+        rater = group_of(m, MOST_GROUPS, seed)[ratings.column]
+        raters = np.array([without(rater == h) for h in range(min(m, MOST_GROUPS))])
+        item, rater = group_of(n, TOGETHER, seed)[ratings.row], group_of(m, TOGETHER, seed)[ratings.column]
+        some_items, some_raters = (range(min(size, TOGETHER)) for size in (n, m))
+        together = (
+            np.array([without(item == g) for g in some_items]),
+            np.array([without(rater == h) for h in some_raters]),
+            np.array([[without((item == g) | (rater == h)) for h in some_raters] for g in some_items]),
+        )
+        return Replicates(whole, items, raters, together=together)
+
+
+def leave_out_sums(
+    ratings: Ratings,
+    per_item: Callable[[np.ndarray], np.ndarray],
+    value: Callable[[np.ndarray], np.ndarray],
+    random: bool,
+    seed: int = 1,
+) -> Replicates:
+    """Do what :func:`leave_out` does, for a coefficient that is a function of sums over items.
+
+    Parameters
+    ----------
+    ratings, random, seed
+        As there.
+    per_item
+        From counts, items × categories, to what each item adds to the sums, items × sums.
+    value
+        From sums (last axis) to the coefficient.
+    """
+    n, m, q = len(ratings.items), len(ratings.raters), len(ratings.categories)
+    cell = ratings.row * q + ratings.code
+    tally = np.bincount(cell, minlength=n * q).reshape(n, q).astype(float)
+
+    def sums(counts: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of all items, and without each group of them."""
+        added = per_item(counts)
+        by_group = np.zeros((int(group.max()) + 1, added.shape[1]))
+        np.add.at(by_group, group, added)
+        return added.sum(axis=0), added.sum(axis=0) - by_group
+
+    def without(groups: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficient without each group of raters, and without groups of items as well."""
+        found = []
+        for h in range(int(groups.max()) + 1):
+            theirs = np.bincount(cell[groups[ratings.column] == h], minlength=n * q).reshape(n, q)
+            found.append(sums(tally - theirs, items))
+        return value(np.array([whole for whole, _ in found])), value(np.array([rest for _, rest in found])).T
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        whole, without_items = sums(tally, group_of(n, MOST_GROUPS, seed))
+        known = float(value(whole)), value(without_items)
+        if not random:
+            return Replicates(*known, np.empty(0))
+        items = group_of(n, TOGETHER, seed)
+        some_raters, both = without(group_of(m, TOGETHER, seed), items)
+        raters = some_raters if m <= TOGETHER else without(group_of(m, MOST_GROUPS, seed), items)[0]
+        return Replicates(*known, raters, together=(value(sums(tally, items)[1]), some_raters, both))
+
+
+def group_of(size: int, most: int, seed: int = 1) -> np.ndarray:
+    """Return the group of each of so many items or raters: each alone, or a random one of ``most`` groups of a size.
+
+    Examples
+    --------
+    >>> group_of(3, 5).tolist(), np.bincount(group_of(9, 3)).tolist()
+    ([0, 1, 2], [3, 3, 3])
+    """
+    return np.arange(size) if size <= most else np.random.default_rng(seed).permutation(size) % most
 
 
 def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str, Any]:
     r"""Return the interval and the one-sided bounds as fields of a :class:`Coefficient`, or a note why there is none.
 
     With :math:`z_g` the transformed coefficient without group g of G,
-    :math:`v = \frac{G-1}{G} \sum_g (z_g - \bar z)^2`, for items and for raters; their sum has
-    :math:`(v_I + v_R)^2 / (v_I^2/(n-1) + v_R^2/(m-1))` degrees of freedom.
+    :math:`v_I = \frac{G-1}{G} \sum_g (z_g - \bar z)^2` for items, and :math:`v_R` likewise for H raters. Both have the
+    noise of single ratings in them, which is
+
+    .. math:: v_{IR} = \frac{(G-1)(H-1)}{GH} \sum_{gh} (z - z_g - z_h + z_{gh})^2
+
+    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + \max(v_R - v_{IR}, 0)`; for its
+    degrees of freedom see :func:`combined`.
 
     References
     ----------
     Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed., chapter 5: the variance over items and raters.
-    Satterthwaite, F. E. (1946). Biometrics Bulletin 2, 110-114.
+    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics 1, 386-411. Cameron, A. C., Gelbach, J.
+    B., & Miller, D. L. (2011). Robust inference with multiway clustering. J. Business & Economic Statistics 29,
+    238-249. Satterthwaite, F. E. (1946). Biometrics Bulletin 2, 110-114.
     """
     from scipy.stats import t
 
@@ -118,15 +197,15 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
         }
     inside = np.abs(everything).max() < 1
     to, back = (np.arctanh, np.tanh) if inside else (_as_it_is, _as_it_is)
-    variances = np.array([_variance(to(values)) for values in sources])
-    sizes = np.array([len(values) for values in sources])
-    total = variances.sum()
+    total, df = _variance(to(found.without_items)), len(found.without_items) - 1.0
+    if random:
+        v_raters, single = _variance(to(found.without_raters)), _of_single_ratings(found, to)
+        total, df = combined(total, v_raters, single, len(found.without_items), len(found.without_raters))
     if total <= 0:
         same = {name: found.whole for name in ("conf_low", "conf_high", "surely_above", "surely_below")}
         few = len(found.without_items) < FEW
         note = "the coefficient is the same without any of the items or raters, so that the interval has no width"
         return {"note": f"no interval: {note}"} if few else same | {"note": note}
-    df = total**2 / (variances**2 / (sizes - 1)).sum()
     centre, error = float(to(found.whole)), float(np.sqrt(total))
 
     def bound(level: float) -> float:
@@ -201,6 +280,50 @@ def estimate(
     interval = interval_of(found, conf_level, random)
     interval["note"] = "; ".join(filter(None, [note, interval.get("note", "")]))
     return replace(record, **interval)
+
+
+def _of_single_ratings(found: Replicates, to: Callable[[Any], Any]) -> float:
+    """Return v_IR, or 0, which is on the safe side, where leaving out items and raters together leaves no value."""
+    if found.together is None:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items, raters, both = (to(values) for values in found.together)
+        single = float(variance_together(to(found.whole), items, raters, both))
+    return single if np.isfinite(single) else 0.0
+
+
+def variance_together(whole: Any, items: np.ndarray, raters: np.ndarray, both: np.ndarray) -> Any:
+    """Return v_IR of one statistic, or of several (last axis); see :func:`interval_of`.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])  # a mean; mean square of the rest 0.5, over 6
+    >>> items, raters = (x.sum() - x.sum(axis=1)) / 4, (x.sum() - x.sum(axis=0)) / 3
+    >>> both = (x.sum() - x.sum(axis=1)[:, None] - x.sum(axis=0) + x) / 2
+    >>> round(float(variance_together(x.mean(), items, raters, both)), 4)
+    0.0833
+    """
+    g, h = both.shape[:2]
+    rest = whole - items[:, None] - raters[None, :] + both
+    return (g - 1) * (h - 1) / (g * h) * (rest**2).sum(axis=(0, 1))
+
+
+def combined(v_items: Any, v_raters: Any, v_single: Any, n: int, m: int) -> tuple[Any, Any]:
+    """Return v_I + v_R − v_IR, but at least v_I, and its degrees of freedom.
+
+    They are Satterthwaite's of two parts: v_I with n − 1, and b = max(v_R − v_IR, 0) with (m − 1) b / v_R: the less of
+    the spread between raters is their own, the less is known about it. `docs/reliability.md` says what else was tried.
+
+    Examples
+    --------
+    >>> total, df = combined(0.3, 0.2, 0.1, 21, 5)
+    >>> round(float(total), 4), round(float(df), 2)
+    (0.4, 16.84)
+    """
+    between = np.maximum(v_raters - v_single, 0.0)
+    total = v_items + between
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total, total**2 / (v_items**2 / (n - 1) + between * v_raters / (m - 1))
 
 
 def _variance(values: np.ndarray) -> float:

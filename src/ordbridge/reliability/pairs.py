@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ordbridge import _core
-from ordbridge.reliability.jackknife import Replicates
+from ordbridge.reliability.jackknife import TOGETHER, Replicates, group_of
 from ordbridge.reliability.ratings import GAP, Ratings
 
 __all__ = ["LEAST_COMMON", "CommonItems", "common_items", "pooled", "weighted_mean"]
@@ -213,7 +213,43 @@ def _without(
             ((above[0].sum() - above_items) / (below[0].sum() - below_items))[items],
             ((above[0].sum() - above_raters) / (below[0].sum() - below_raters))[raters],
             int((below[0] > 0).sum()),
+            _together(common, items, raters, above, below),
         )
+
+
+def _together(
+    common: CommonItems,
+    items: np.ndarray,
+    raters: np.ndarray,
+    above: tuple[np.ndarray, np.ndarray],
+    below: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Σ above / Σ below without groups of items, without groups of raters, and without both.
+
+    What the items of a group contribute is added up, as if each were left out alone.
+    """
+    group, sizes = [], []
+    for present in (items, raters):
+        of_side = np.zeros(len(present), dtype=np.int64)
+        of_side[present] = group_of(int(present.sum()), TOGETHER)
+        group.append(of_side)
+        sizes.append(min(int(present.sum()), TOGETHER))
+    item, one, other = group[0][common.item], group[1][common.a], group[1][common.b]
+    pair = common.pair_of_cell[common.cell]
+    apart = one != other  # a pair within a group of raters is lost once
+    n_cells = sizes[0] * sizes[1]
+
+    def lost(of_pair: np.ndarray, of_cell: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        of_item = of_cell[common.cell]
+        by_item = np.bincount(item, of_item, sizes[0])
+        by_rater = np.bincount(one, of_pair, sizes[1]) + np.bincount(other, of_pair * apart, sizes[1])
+        both = np.bincount(item * sizes[1] + one[pair], of_item, n_cells)
+        both += np.bincount(item * sizes[1] + other[pair], of_item * apart[pair], n_cells)
+        return by_item, by_rater, by_item[:, None] + by_rater - both.reshape(sizes)
+
+    sums = (of_pair.sum() - side for of_pair, of_cell in (above, below) for side in lost(of_pair, of_cell))
+    a_items, a_raters, a_both, b_items, b_raters, b_both = sums
+    return a_items / b_items, a_raters / b_raters, a_both / b_both
 
 
 def observed_and_expected(common: CommonItems, w: np.ndarray | None) -> tuple[np.ndarray, ...]:

@@ -17,8 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.checks import choice, share, whole
-from ordbridge.errors import FitError
+from ordbridge.errors import FitError, InputError
 from ordbridge.models.api import clmm, lmer
+from ordbridge.models.columns import Column
+from ordbridge.models.engines import engine_module
+from ordbridge.models.inference.resampling import with_response
+from ordbridge.models.problem import Estimates, Problem
 from ordbridge.reliability.intraclass import ICC_FORMS
 from ordbridge.reliability.ratings import Ratings, prepare, require
 
@@ -28,6 +32,7 @@ LATENT_RESIDUAL = np.pi**2 / 3  # variance of the logistic distribution, the res
 MOST_RATINGS = 20_000  # that a model of items and raters takes in seconds; with systems:
 MOST_WITH_SYSTEMS = 5_000
 FEWEST_DRAWS = 20
+LATENT_SIZE = 2  # times the size at which the spread of a latent reliability hardly depends on its value; by simulation
 QUICK_DRAWS, QUICK_RATINGS, QUICK_WITH_SYSTEMS = 50, 5_000, 500  # a bootstrap in passing, and of how many ratings
 ITEM, RATER, SYSTEM, TEXT, RESIDUAL = "item", "participant", "system", "text", "residual"
 
@@ -51,6 +56,8 @@ class Generalizability:
         One row per simulated set of ratings, one column per component: what intervals are made of.
     conf_level, per_text, n_items
         Level of the intervals; ratings that a text has (harmonic mean) and items, of the study itself.
+    latent
+        Whether the components are of the latent quality (clmm).
     note
         What to know about it.
     """
@@ -62,6 +69,7 @@ class Generalizability:
     conf_level: float = 0.95
     per_text: float = 1.0
     n_items: int = 1
+    latent: bool = False
     note: str = ""
 
     def of(self, what: str, kind: str, n_raters: int, n_items: int = 1) -> float:
@@ -83,6 +91,7 @@ class Generalizability:
             return None
         drawn = {name: self.draws[name].to_numpy() for name in self.draws.column_names}
         size = self.per_text / n_raters * (self.n_items / n_items if what == SYSTEM else 1)
+        size *= LATENT_SIZE if self.latent else 1
         estimate = self.of(what, kind, n_raters, n_items)
         return _ends(estimate, _reliability(drawn, what, kind, n_raters, n_items), size, self.conf_level)
 
@@ -132,8 +141,8 @@ def generalizability(
     raters, items
         Numbers for the D-study; items by default as many as there are.
     draws, seed, conf_level
-        Intervals by parametric bootstrap: ratings are simulated from the components on the same design and split
-        again. 0 draws for no interval.
+        Intervals by parametric bootstrap: ratings are simulated from the fitted model on the same design (of a clmm,
+        in categories) and split again by the same model, natively. 0 draws for no interval.
     engine
         ``"fast"`` or ``"r"``.
 
@@ -158,8 +167,9 @@ def generalizability(
     factors = _factors(ratings)
     text = {TEXT: ratings.row}
     response = ratings.points[ratings.code]
-    components, one_way = (_components(by, response, model, engine) for by in (factors, text))
-    drawn = _drawn(factors, text, components, engine, draws, seed)
+    split, alone = (_Split.of(by, response, model, engine) for by in (factors, text))
+    components, one_way = split.variances, alone.variances
+    drawn = _drawn(split, alone, draws, seed)
     total = sum(components.values())
     table = pa.table(
         {
@@ -176,6 +186,7 @@ def generalizability(
         conf_level=conf_level,
         per_text=len(ratings.items) / float((1 / ratings.per_item).sum()),
         n_items=len(np.unique(factors[ITEM])),
+        latent=model == "clmm",
         note=note,
     )
     cells = [
@@ -194,7 +205,7 @@ def generalizability(
     forms = []
     for form in ICC_FORMS:
         value = float(_intraclass(everything, form, found.per_text))
-        size = found.per_text if form.endswith("1") else 1.0
+        size = (found.per_text if form.endswith("1") else 1.0) * (LATENT_SIZE if found.latent else 1)
         if np.isfinite(value):
             drawn_value = _intraclass(drawn, form, found.per_text) if enough else None
             ends = None if drawn_value is None else _ends(value, drawn_value, size, conf_level)
@@ -273,25 +284,59 @@ def _groups(factors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return groups
 
 
-def _components(factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str) -> dict[str, float]:
-    """Fit the model and return its variances by component."""
-    if list(factors) == [TEXT] and factors[TEXT].max() + 1 == len(response):  # a rating each: nothing to compare
-        return {TEXT: float("nan"), RESIDUAL: float("nan")}
-    groups = _groups(factors)
-    columns = {name: f"g{number}" for number, name in enumerate(groups)}
-    data: dict[str, Any] = {columns[name]: [f"l{level}" for level in labels] for name, labels in groups.items()}
-    formula = "y ~ 1 + " + " + ".join(f"(1 | {column})" for column in columns.values())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # singular fits are variances of zero, which the table shows
-        if model == "lmer":
-            fit = lmer(formula, data | {"y": response - response.mean()}, engine=engine)
-        else:
+@dataclass(frozen=True)
+class _Split:
+    """A fitted model of variances: the groups of its components, their variances, and the thresholds of a clmm."""
+
+    groups: dict[str, np.ndarray]
+    problem: Problem | None
+    variances: dict[str, float]
+    thresholds: np.ndarray | None
+
+    @classmethod
+    def of(cls, factors: Mapping[str, np.ndarray], response: np.ndarray, model: str, engine: str) -> _Split:
+        groups = _groups(factors)
+        if list(factors) == [TEXT] and factors[TEXT].max() + 1 == len(response):  # a rating each: nothing to compare
+            return cls(groups, None, {TEXT: float("nan"), RESIDUAL: float("nan")}, None)
+        data: dict[str, Any] = {
+            f"g{number}": [f"l{level}" for level in labels] for number, labels in enumerate(groups.values())
+        }
+        formula = "y ~ 1 + " + " + ".join(f"(1 | {column})" for column in data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # singular fits are variances of zero, which the table shows
+            if model == "lmer":
+                fit = lmer(formula, data | {"y": response - response.mean()}, engine=engine)
+                return cls(groups, fit.problem, _variances(fit.estimates, list(groups)), None)
             levels, codes = np.unique(response, return_inverse=True)
             categories = pa.DictionaryArray.from_arrays(codes, [str(level) for level in levels], ordered=True)
             fit = clmm(formula, pa.table(data | {"y": categories}), engine=engine)
-    found = {random.group: float(random.covariance[0, 0]) for random in fit.estimates.random}
-    residual = LATENT_RESIDUAL if fit.estimates.sigma is None else fit.estimates.sigma**2
-    return {name: found[column] for name, column in columns.items()} | {RESIDUAL: float(residual)}
+        e = fit.estimates
+        return cls(groups, fit.problem, _variances(e, list(groups)), e.estimate[e.having("threshold")])
+
+    def draw(self, rng: np.random.Generator) -> Column:
+        """Return ratings that this model could have given: numbers, or categories of a clmm."""
+        n = len(next(iter(self.groups.values())))
+        value = rng.normal(size=n) * np.sqrt(self.variances[RESIDUAL])
+        if self.thresholds is not None:
+            value = rng.logistic(size=n)
+        for name, labels in self.groups.items():
+            value = value + np.sqrt(self.variances[name]) * rng.normal(size=labels.max() + 1)[labels]
+        if self.thresholds is None:
+            return Column("numeric", value)
+        levels = tuple(str(k) for k in range(len(self.thresholds) + 1))
+        return Column("factor", np.searchsorted(self.thresholds, value), levels, ordered=True)
+
+    def again(self, response: Column) -> dict[str, float]:
+        """Return the variances of other ratings on the same design, by the native engine."""
+        if self.problem is None:
+            return self.variances
+        return _variances(engine_module("fast").fit(with_response(self.problem, response)), list(self.groups))
+
+
+def _variances(found: Estimates, names: list[str]) -> dict[str, float]:
+    by_column = {term.group: float(term.covariance[0, 0]) for term in found.random}
+    residual = LATENT_RESIDUAL if found.sigma is None else found.sigma**2
+    return {name: by_column[f"g{number}"] for number, name in enumerate(names)} | {RESIDUAL: float(residual)}
 
 
 def _reliability(components: Mapping[str, Any], what: str, kind: str, n_raters: float, n_items: int) -> np.ndarray:
@@ -327,26 +372,17 @@ def _share(objects: Any, error: Any) -> np.ndarray:
         return np.asarray(objects) / (np.asarray(objects) + error)
 
 
-def _drawn(
-    factors: Mapping[str, np.ndarray],
-    text: Mapping[str, np.ndarray],
-    components: Mapping[str, float],
-    engine: str,
-    draws: int,
-    seed: int,
-) -> dict[str, np.ndarray]:
+def _drawn(split: _Split, one_way: _Split, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Return the components of ratings that are simulated with these components on the same design."""
     rng = np.random.default_rng(seed)
-    groups, found = _groups(factors), []
+    found = []
     for _ in range(draws):
-        response = np.sqrt(components[RESIDUAL]) * rng.normal(size=len(factors[RATER]))
-        for name, labels in groups.items():
-            response = response + np.sqrt(components[name]) * rng.normal(size=labels.max() + 1)[labels]
+        response = split.draw(rng)
         try:
-            again, one_way = (_components(by, response, "lmer", engine) for by in (factors, text))
-        except FitError:  # a simulated set that cannot be fitted
+            again, alone = split.again(response), one_way.again(response)
+        except (FitError, InputError):  # a simulated set that cannot be fitted, such as one with a single category
             continue
-        found.append({**again, **{f"one-way {name}": value for name, value in one_way.items()}})
+        found.append({**again, **{f"one-way {name}": value for name, value in alone.items()}})
     names = found[0] if found else {RESIDUAL: 0.0}
     return {name: np.array([one[name] for one in found]) for name in names}
 

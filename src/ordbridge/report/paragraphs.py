@@ -17,6 +17,7 @@ from ordbridge.planning import Plan
 from ordbridge.power import Run
 from ordbridge.power.result import r_versions
 from ordbridge.reliability import Reliability
+from ordbridge.reliability.reading import located
 from ordbridge.reliability.scales import ScaleComparison
 
 __all__ = [
@@ -186,8 +187,8 @@ def _finding(result: Reliability) -> str:
     """Return what was found, without what a reading advises the authors to do about it."""
     if result.readings.num_rows != 1:
         return result.answer
-    verdict, bracket, numbers = result.answer.partition(" (")
-    return f"{verdict.partition(':')[0].rstrip('.')}{bracket}{numbers}" if bracket else result.answer
+    (row,) = result.readings.to_pylist()
+    return located(row, f"{row['verdict']} ({row['numbers']}).")
 
 
 def of_judge(result: JudgeAnalysis) -> str:

@@ -71,22 +71,24 @@ def _headline(result: Reliability) -> tuple[str, list[str]]:
     if len(readings) != 1:
         return result.answer, [located(row, row["reading"]) for row in readings]
     (row,) = readings
-    verdict, _, words = row["reading"].partition(" (")
-    finding, _, advice = verdict.partition(":")[2].strip().partition("; ")
+    if row["caution"]:
+        return f"{row['caution']}.", [located(row, row["reading"])]
     own = [c for c in result.coefficients.to_pylist() if where(c) == where(row) and c["estimate"] is not None]
     numbers = []
-    for word, starts in (("agreement", AGREEMENT), ("correlation", CORRELATIONS[result.level])):
-        found = next((c for c in own if c["coefficient"].startswith(starts)), None)
+    for word, name in (("agreement", f"{AGREEMENT}, {result.level}"), ("correlation", CORRELATIONS[result.level])):
+        found = next((c for c in own if c["coefficient"] == name), None)
         if found is not None:
-            ends = "" if found["conf_low"] is None else f" ({found['conf_low']:.2f} to {found['conf_high']:.2f})"
-            numbers.append(f"{word} {found['estimate']:.2f}{ends}".replace("-", "−"))
-    if not finding.startswith("the raters") or not numbers:
-        return f"{verdict}.", [located(row, row["reading"])]
-    more = f"{advice[0].upper()}{advice[1:]}." if advice else ""
+            low, high = (_two_digits(found[end]) for end in ("conf_low", "conf_high"))
+            numbers.append(f"{word} {_two_digits(found['estimate'])}" + (f" ({low} to {high})" if low else ""))
+    finding, advice = (text[:1].upper() + text[1:] for text in (row["finding"], row["advice"]))
     return (
-        located(row, f"{finding[0].upper()}{finding[1:]}: {', '.join(numbers)}."),
-        [f"{verdict.partition(':')[0]} ({words}", more],
+        located(row, f"{finding}: {', '.join(numbers)}."),
+        [f"{row['verdict']} ({row['numbers']}).", f"{advice}." if advice else ""],
     )
+
+
+def _two_digits(value: float | None) -> str:
+    return "" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # no −0.00
 
 
 AGREEMENT = "Krippendorff's α"

@@ -34,7 +34,8 @@ class LaplaceCheck:
     Attributes
     ----------
     table
-        One row per coefficient: term, estimate, std_error, p_value; ``shift``, what the exact maximum adds to the
+        One row per coefficient: effect (``"fixed"``, ``"nominal"`` or ``"scale"``), term, estimate, std_error,
+        p_value; ``shift``, what the exact maximum adds to the
         estimate, and ``std_error_shift``, what it adds to the standard error, each with its Monte Carlo standard error;
         and ``exact_p_value``, Wald's with both added.
     loglik_error, loglik_mc_error
@@ -61,13 +62,14 @@ class LaplaceCheck:
                 "take more draws, and see whether the fit has warnings."
             )
         for row in self.table.to_pylist():
+            name = f"scale: {row['term']}" if row["effect"] == "scale" else row["term"]  # it may be in location, too
             if row["shift"] is None:
-                said.append(f"{row['term']}: the draws do not say where the exact maximum is.")
+                said.append(f"{name}: the draws do not say where the exact maximum is.")
                 continue
             moved, error = (row[name] / row["std_error"] for name in ("shift", "shift_mc_error"))
             wider = 100.0 * row["std_error_shift"] / row["std_error"]
             said.append(
-                f"{row['term']}: the exact likelihood has its maximum {abs(moved):.3f} standard errors (± {error:.3f}) "
+                f"{name}: the exact likelihood has its maximum {abs(moved):.3f} standard errors (± {error:.3f}) "
                 f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f} % "
                 f"{'larger' if wider >= 0 else 'smaller'}; {p_text(row['p_value'])} becomes "
                 f"{p_text(row['exact_p_value'])}."
@@ -107,8 +109,9 @@ def check_laplace(fit: Fit, draws: int = 2000, seed: int = 0) -> LaplaceCheck:
         "exact_p_value": np.array([erfc(abs(z) / sqrt(2.0)) for z in statistic]),
     }
     columns = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
+    labels = {"effect": [e.effects[k] for k in positions], "term": [e.terms[k] for k in positions]}
     return LaplaceCheck(
-        pa.table({"term": [e.terms[k] for k in positions], **columns}),
+        pa.table({**labels, **columns}),
         cost.loglik,
         cost.loglik_error,
         2 * (draws // 2),
