@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.escaping import as_in_file, for_spreadsheet
 from ordbridge.files import Sheet, kind_of, open_sheet
-from ordbridge.files.opening import arrow_file, contents
-from ordbridge.files.text import decoded, separator_of
+from ordbridge.files.opening import arrow_file
+from ordbridge.files.source import contents
+from ordbridge.files.text import decoded, refuse_large_text, separator_of
 from ordbridge.files.typed import MISSING, typed
 from ordbridge.formats import enumerated
 from ordbridge.writing import whole_file
@@ -201,8 +202,9 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 
 def _read_text(path: Path) -> pa.Table:
-    text, _ = decoded(contents(path), path.name)
+    text, _ = decoded(contents(path, table=True), path.name)
     separator = separator_of(text, path.suffix.lower())
+    refuse_large_text(text, path.name, separator)
     regular = not text.lower().startswith("sep=")
     if regular:
         try:

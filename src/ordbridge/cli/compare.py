@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         found = compare(args.file, **reading.options(args), scale=args.scale, **settings, progress=progress)
     written = _keep(found, args)
     if args.json:
-        show.line(json.dumps(found.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
+        show.data(found.to_dict())
         for note in found.notes:
             talk.tell(wording.as_typed(note, args))
     else:
@@ -105,7 +104,7 @@ def _as_planned(args: argparse.Namespace) -> int:
         found = compare_as_planned(args.file, protocol, engine=args.engine, progress=progress, **reading.options(args))
     if args.json:
         told = {"tests": found.tests.to_pylist(), "departures": list(found.departures)}
-        show.line(json.dumps(told | found.comparison.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
+        show.data(told | found.comparison.to_dict())
         return 0
     _show(found.comparison, args)
     show.line()

@@ -15,6 +15,7 @@ from ordbridge import __version__
 from ordbridge.design import counterbalanced
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
+from ordbridge.files.source import json_of, text_of
 from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, pairs_of
 from ordbridge.planning.question import Question
@@ -167,11 +168,11 @@ def read_protocol(path: str | PathLike[str]) -> Protocol:
     InputError
         If it is not one.
     """
+    if not Path(path).exists():
+        raise InputError(f"there is no file {path}; ordbridge plan --json {path} writes one")
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; ordbridge plan --json {path} writes one") from None
-    except (OSError, ValueError) as error:
+        values = json_of(text_of(path), path)
+    except json.JSONDecodeError as error:
         raise InputError(f"cannot read the plan {path}: {error}") from None
     if not isinstance(values, dict) or values.get("kind") != KIND:
         raise InputError(f"{path} is not a plan; give the file that ordbridge plan --json wrote")

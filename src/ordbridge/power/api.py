@@ -153,7 +153,8 @@ def carry_out(
     folder = Store(path, assignment.manifest())
     try:
         execute(assignment, folder, start_backend, progress, work)
-        return Run(path, folder.manifest)
+        # of a folder that has more than was asked for now, only what was asked for
+        return Run(path, folder.manifest | {"sims": assignment.sims, "calibration": assignment.calibration})
     finally:
         folder.close()
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
+from ordbridge.files.source import json_of, text_of
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.power.calibration import NULL
@@ -54,7 +55,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"there is no power run in {path}: it has no {FILE}")
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = json_of(text_of(file), FILE)
         if not isinstance(manifest, dict):
             raise InputError("it is not an object")
         if manifest["format"] != FORMAT:
