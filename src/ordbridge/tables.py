@@ -204,9 +204,9 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 def _read_text(path: Path) -> pa.Table:
     text, _ = decoded(contents(path, table=True), path.name)
     separator = separator_of(text, path.suffix.lower())
-    refuse_large_text(text, path.name, separator)
-    regular = not text.lower().startswith("sep=")
+    regular = not text.lower().startswith("sep=") and text.lstrip()[:1] not in ("[", "{")  # which may be JSON
     if regular:
+        refuse_large_text(text, path.name, separator)
         try:
             table = _read_csv(text.encode("utf-8"), separator)
         except (pa.ArrowInvalid, pa.ArrowKeyError):

@@ -79,7 +79,10 @@ def one_line(folder: Path) -> Path:
 def columns(number: int) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         path = folder / "wide.csv"
-        path.write_text(",".join(f"c{n}" for n in range(number)) + "\n" + ",".join("1" * number) + "\n")
+        with open(path, "w") as file:
+            for start in range(0, number, 1000):
+                file.write("," * bool(start) + ",".join(f"c{n}" for n in range(start, start + 1000)))
+            file.write("\n" + "1," * (number - 1) + "1\n")
         return path
 
     return write
@@ -93,29 +96,45 @@ BOMBS = {
     "16,000 columns": columns(16_000),
     "10,000,000 columns": columns(10_000_000),
 }
-PROGRAM = "import sys; from ordbridge.cli import main; sys.exit(main(sys.argv[1:]))"
+PROGRAM = """
+import re, resource, sys
+from ordbridge.cli import main
+
+code = main(sys.argv[2:])
+used = resource.getrusage(resource.RUSAGE_SELF)
+memory = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss has that of the parent in it
+open(sys.argv[1], "w").write(f"{used.ru_utime + used.ru_stime} {memory}")
+sys.exit(code)
+"""
+
+
+def refused(folder: Path, *words: str) -> tuple[str, float, int]:
+    """Return what a command says, its seconds of the processor, and its bytes."""
+    command = [sys.executable, "-c", PROGRAM, str(folder / "used"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2, done.stderr
+    seconds, memory = (folder / "used").read_text().split()
+    return done.stderr, float(seconds), int(memory) * 1024
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is not shown here")
 @pytest.mark.parametrize("command", ["read", "fit"])
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_a_bomb_is_refused_within_two_seconds_and_300_mb(bomb, command, tmp_path):
     path = bomb(tmp_path)
     options = ["--model", "clm", "--formula", "c1 ~ c2", "--engine", "fast"] if command == "fit" else []
-    with open(tmp_path / "said", "w+") as said:
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, command, str(path), *options], stderr=said)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read()
-    assert process.returncode == 2, text
-    assert text.count("\n") == 1 and "--max-size" in text
-    assert used.ru_utime + used.ru_stime < SECONDS  # of the processor: other tests may run beside this one
-    assert used.ru_maxrss * 1024 < BYTES
+    (tmp_path / "empty.csv").touch()
+    _, start, _ = refused(tmp_path, command, str(tmp_path / "empty.csv"), *options)
+    said, seconds, memory = refused(tmp_path, command, str(path), *options)
+    assert said.count("\n") == 1 and "--max-size" in said
+    assert seconds - start < SECONDS  # of the processor: other tests may run beside this one
+    assert memory < BYTES
 
 
 def test_empty_rows_that_an_office_program_repeats_are_no_rows(tmp_path):
-    end = '<table:table-row table:number-rows-repeated="1048574"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>'
+    nothing = '<table:table-cell table:number-columns-repeated="16384"/>'
+    end = f'<table:table-row table:number-rows-repeated="1048574">{nothing}</table:table-row>'
     rows = "".join(
         f'<table:table-row>{cells}<table:table-cell table:number-columns-repeated="16380"/></table:table-row>'
         for cells in (

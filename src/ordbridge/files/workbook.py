@@ -19,11 +19,11 @@ INSTALL = "pip install 'ordbridge[excel]'"
 
 def grids_of_workbook(path: Path, name: str, kind: str) -> dict[str, CellGrid]:
     """Return the sheets that hold anything, by name."""
-    import pandas as pd
-
     engine = "openpyxl" if kind == "xlsx" else "odf"
     try:
         refuse_large_workbook(path, name, kind)
+        import pandas as pd  # later, because it takes as long as the rest
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of openpyxl, about styles and validation, which do not matter here
             frames = pd.read_excel(

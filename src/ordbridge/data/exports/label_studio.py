@@ -69,8 +69,10 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
                     )
                 control = result.get("from_name")
                 answer = _answer(_object(result.get("value"), name, "value"))
-                if control is not None and answer is not None and str(control) not in answers:
-                    answers[str(control)] = answer
+                if not isinstance(control or "", str):
+                    raise InputError(f"'from_name' of a task in {name} is not a name; export it again from Label Studio")
+                if control is not None and answer is not None and control not in answers:
+                    answers[control] = answer
             controls |= dict.fromkeys(answers)
             data = _flat(_object(task["data"], name, "data"))
             records.append(
