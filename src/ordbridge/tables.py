@@ -69,10 +69,10 @@ def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
     """
     if isinstance(data, (str, os.PathLike)):
         return read(data), {}
-    names = getattr(data, "columns", None)
+    names = getattr(data, "columns", data if isinstance(data, dict) else None)
     if names is not None and not isinstance(data, pa.Table):
         _refuse_duplicates([str(name) for name in names])
-        _refuse_nul([str(name) for name in names])
+        _refuse_unwritable([str(name) for name in names])
     unusable: dict[str, str] = {}
     if isinstance(data, pa.Table):
         table = data
@@ -308,11 +308,13 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def _refuse_nul(names: list[str]) -> None:
-    """Refuse what cannot cross to Arrow: polars would end the process."""
+def _refuse_unwritable(names: list[str]) -> None:
+    """Refuse what cannot cross to Arrow: with a NUL, polars would end the process."""
     for name in names:
         if "\0" in name:
             raise InputError(f"the name of the column {name!r} has a NUL character; rename it")
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise InputError(f"the name of the column {name!r} is not valid Unicode; rename it")
 
 
 def _refuse_duplicates(names: list[str]) -> None:

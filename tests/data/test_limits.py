@@ -102,7 +102,7 @@ from ordbridge.cli import main
 
 code = main(sys.argv[2:])
 used = resource.getrusage(resource.RUSAGE_SELF)
-memory = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss has that of the parent in it
+memory = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # not ru_maxrss: it has the parent's
 open(sys.argv[1], "w").write(f"{used.ru_utime + used.ru_stime} {memory}")
 sys.exit(code)
 """

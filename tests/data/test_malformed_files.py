@@ -91,9 +91,7 @@ def test_a_malformed_file_of_ratings(name, text, tmp_path, capsys):
 @pytest.mark.parametrize("text", ["[{}]", "[" + SURROGATE + "]", f'[{{"a":{SURROGATE}}}]'])
 def test_a_malformed_table(text, tmp_path, capsys):
     (tmp_path / "t.json").write_text(text)
-    ends_in_one_sentence(
-        capsys, "fit", tmp_path / "t.json", "--model", "lm", "--formula", "y ~ x", "--engine", "fast"
-    )
+    ends_in_one_sentence(capsys, "fit", tmp_path / "t.json", "--model", "lm", "--formula", "y ~ x", "--engine", "fast")
 
 
 def test_a_file_to_join_without_columns(tmp_path, capsys):

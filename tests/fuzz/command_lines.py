@@ -31,18 +31,35 @@ SECONDS = 20
 LEFT_OUT = {"app", "doctor", "reproduce", "validate"}  # a server, and commands of R
 OPTIONS_LEFT_OUT = {"--scheduler", "--backend", "--bayes", "--help", "--jobs", "--engine", "--version"}
 WORDS = (
-    "", " ", "0", "-1", "1", "2", "3", "0.5", "1e999", "-1e999", "nan", "inf", "1e-320", "9" * 400, "9" * 5000, "²", "٣",
-    "a", "b", "x", "rating", "system", "item", "participant", "row", "none", "all", "any", "pairs", "smallest", "\udcff",
-    "a\x00b", "é", "a" * 3000, "{system}", "{", "{system}_{system}", "{0}", "{system}_{criterion}", "rating ~ system", "~",
-    "rating ~ system + (1 | item)", "rating ~ I(1e999*rating)", "rating ~ 0", "rating ~ (1 | rating)", "1GB", "A=B", "=",
-    "out.csv", "out.parquet", "out.html", "out.png", "out.json", "out.tex", "no/such/x.csv", "/dev/null", ".", "/", "~",
-    "~nobody/x", "-", "--", "ratings.csv", "table.json", "empty.csv", "header.csv", "broken.xlsx", "truth.toml", "words.csv",
-    "wide.csv", "study.toml", "plan.json",
+    "", " ", "0", "-1", "1", "2", "3", "0.5", "1e999", "-1e999", "nan", "inf", "1e-320", "9" * 400, "9" * 5000, "²",
+    "٣", "a", "b", "x", "rating", "system", "item", "participant", "row", "none", "all", "any", "pairs", "smallest",
+    "\udcff", "a\x00b", "é", "a" * 3000, "{system}", "{", "{system}_{system}", "{0}", "{system}_{criterion}",
+    "rating ~ system", "~", "rating ~ system + (1 | item)", "rating ~ I(1e999*rating)", "rating ~ 0",
+    "rating ~ (1 | rating)", "1GB", "A=B", "=", "out.csv", "out.parquet", "out.html", "out.png", "out.json",
+    "out.tex", "no/such/x.csv", "/dev/null", ".", "/", "~", "~nobody/x", "-", "--", "ratings.csv", "table.json",
+    "empty.csv", "header.csv", "broken.xlsx", "truth.toml", "words.csv", "wide.csv", "study.toml", "plan.json",
 )  # fmt: skip
 NUMBERS = ("0", "1", "2", "3", "5", "20", "-1", "0.5", "0.05", "0.9", "1.5", "100", "nan", "inf", "1e-9", "1e9")
-PLAIN = ("participant", "item", "system", "rating", "a", "bb", "p1", "ratings.csv", "out.csv", "out.html", "out.png", "1", "5")
+PLAIN = (
+    "participant",
+    "item",
+    "system",
+    "rating",
+    "a",
+    "bb",
+    "p1",
+    "ratings.csv",
+    "out.csv",
+    "out.html",
+    "out.png",
+    "1",
+    "5",
+)
 RATINGS = "participant,item,system,rating\n" + "".join(
-    f"p{p},t{i},{s},{1 + (p * 7 + i * 3 + len(s) + p * i) % 5}\n" for p in range(4) for i in range(5) for s in ("a", "bb")
+    f"p{p},t{i},{s},{1 + (p * 7 + i * 3 + len(s) + p * i) % 5}\n"
+    for p in range(4)
+    for i in range(5)
+    for s in ("a", "bb")
 )
 FILES = {
     "ratings.csv": RATINGS,

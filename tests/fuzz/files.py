@@ -18,6 +18,7 @@ import json
 import os
 import random
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -37,7 +38,8 @@ PROJECT = HERE.parents[1]
 SLOW = 5.0  # seconds that no case of at most LARGEST bytes may take
 LARGEST = 20_000
 ODD: tuple[Any, ...] = (
-    None, True, False, [], {}, [[]], [{}], {"": None}, "", " ", 0, -1, 1.5, 1e308, -1e308, float("nan"), float("inf"), 10**30,
+    None, True, False, [], {}, [[]], [{}], {"": None}, "", " ", 0, -1, 1.5, 1e308, -1e308, float("nan"), float("inf"),
+    10**30,
     "\ud800", "\x00", "a\x00b", "²", "①", "٣", "９", "½", "1_000", "1e999", "0x10", "9" * 5000, "NA", "=1", "'=1",
     "＝1", "row", "none", ["rating"], {"rating": 4}, [1, "a", None], [[1, 2], [3]], {"a": {"b": {"c": 1}}}, "a" * 3000,
     "[" * 3000, "{" * 3000, "true", "1,5", "1.5.2", "2024-01-01", "\ufeff", "\u202e", "a\nb", "\r", '"', "'", "x\ty",
@@ -387,7 +389,10 @@ def seeds_of_truth() -> list[bytes]:
     from ordbridge.simulate import Truth
 
     plain = Truth(effects=[0.3], thresholds=[-1, 0, 1], participant_sd=[0.4, 0.2], item_sd=[0.5, 0.4])
-    spread = 'effects = [0.3]\nlink = "logit"\nthreshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }\n'
+    spread = (
+        'effects = [0.3]\nlink = "logit"\n'
+        "threshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }\n"
+    )
     inner = TEMPLATE.partition("[truth.careful]")[2].partition("[truth.noisy]")[0]
     return [plain.to_toml().encode(), spread.encode(), inner.encode()]
 
@@ -395,7 +400,10 @@ def seeds_of_truth() -> list[bytes]:
 def seeds_of_study() -> list[bytes]:
     from ordbridge.power.study import TEMPLATE
 
-    preset = 'preset = "howcroft2021"\n[grid]\nvariance = ["low"]\nitems = [20]\nratings_per_text = [2]\neffect = [0.0, 0.6]\n[models.lm]\n[run]\nsims = 5\n'
+    preset = (
+        'preset = "howcroft2021"\n[grid]\nvariance = ["low"]\nitems = [20]\nratings_per_text = [2]\n'
+        "effect = [0.0, 0.6]\n[models.lm]\n[run]\nsims = 5\n"
+    )
     return [TEMPLATE.encode(), preset.encode(), b'[design]\ntable = "case.csv"\n']
 
 
@@ -432,7 +440,8 @@ def seeds_of_fit() -> list[bytes]:
 
 def seeds_of_published() -> list[bytes]:
     tables = (
-        b"method,qualityScore,text\nA,3,x\n", b"item,participant,rating,system\n1,a,2,b\n", b'{"a": {"anna": {"1": 4}}}',
+        b"method,qualityScore,text\nA,3,x\n", b"item,participant,rating,system\n1,a,2,b\n", 
+        b'{"a": {"anna": {"1": 4}}}',
         b"text,annotator1,annotator2\nx,1,2\n", b'[["a", [1, 2], "b"]]',
     )  # fmt: skip
     return [*tables, *exports(".csv", ".json")]
@@ -493,7 +502,7 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
     if not any(own.iterdir()):
         for number, seed in enumerate(seeds()):
             (own / f"seed-{number}").write_bytes(seed[:LARGEST])
-    counts = open(corpus / f"{target}.count", "wb", buffering=0)
+    counts = os.open(corpus / f"{target}.count", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     cases = uncaught = 0
     scratch = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     folder = Path(scratch.name)
@@ -519,8 +528,7 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
             keep(data, place_of(error), traceback.format_exc())
         if (took := time.monotonic() - begun) > SLOW:
             keep(data, "slow", f"{took:.1f} s")
-        counts.seek(0)
-        counts.write(struct.pack("<qq", cases, uncaught))
+        os.pwrite(counts, struct.pack("<qq", cases, uncaught), 0)
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         draw = random.Random(seed)
@@ -539,25 +547,33 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
     atheris.Fuzz()
 
 
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def rounds(corpus: Path, hours: float, seconds: int, targets: list[str]) -> int:
     """Fuzz all kinds in turn until the time is over, and say what was found."""
     (corpus / "found").mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + hours * 3600
     log = corpus / "log.csv"
     if not log.exists():
-        log.write_text("ended,target,seconds,cases,uncaught,exit\n")
+        log.write_text("ended,target,seconds,cases,uncaught,exit,cpu\n")
     while time.monotonic() < end:
         for target in targets:
             count = corpus / f"{target}.count"
             count.unlink(missing_ok=True)
-            begun = time.monotonic()
+            begun, used = time.monotonic(), cpu_of_children()
             command = [sys.executable, __file__, "--corpus", str(corpus), "--target", target, "--seconds", str(seconds)]
             with open(corpus / f"{target}.stderr", "wb") as said:
                 code = subprocess.run(command, stdout=said, stderr=said, check=False).returncode
             cases, uncaught = struct.unpack("<qq", count.read_bytes()) if count.exists() else (0, 0)
             took = time.monotonic() - begun
             with open(log, "a", encoding="utf-8") as lines:
-                lines.write(f"{time.strftime('%FT%T')},{target},{took:.0f},{cases},{uncaught},{code}\n")
+                stamp, used = time.strftime("%FT%T"), cpu_of_children() - used
+                lines.write(f"{stamp},{target},{took:.0f},{cases},{uncaught},{code},{used:.0f}\n")
+                    f"{time.strftime('%FT%T')},{target},{took:.0f},{cases},{uncaught},{code},{cpu_of_children() - used:.0f}\n"
+                )
             if time.monotonic() >= end:
                 break
     return summary(log)

@@ -70,7 +70,9 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
                 control = result.get("from_name")
                 answer = _answer(_object(result.get("value"), name, "value"))
                 if not isinstance(control or "", str):
-                    raise InputError(f"'from_name' of a task in {name} is not a name; export it again from Label Studio")
+                    raise InputError(
+                        f"'from_name' of a task in {name} is not a name; export it again from Label Studio"
+                    )
                 if control is not None and answer is not None and control not in answers:
                     answers[control] = answer
             controls |= dict.fromkeys(answers)
