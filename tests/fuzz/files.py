@@ -572,8 +572,6 @@ def rounds(corpus: Path, hours: float, seconds: int, targets: list[str]) -> int:
             with open(log, "a", encoding="utf-8") as lines:
                 stamp, used = time.strftime("%FT%T"), cpu_of_children() - used
                 lines.write(f"{stamp},{target},{took:.0f},{cases},{uncaught},{code},{used:.0f}\n")
-                    f"{time.strftime('%FT%T')},{target},{took:.0f},{cases},{uncaught},{code},{cpu_of_children() - used:.0f}\n"
-                )
             if time.monotonic() >= end:
                 break
     return summary(log)
