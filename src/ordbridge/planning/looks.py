@@ -223,6 +223,10 @@ def z_of(model: Model, table: pa.Table, engine: str) -> float | None:
         found = engine_module(engine).fit(problem)
     except FAILURES:
         return None
+    if model.term not in found.terms:
+        raise InputError(
+            f"the planned formula has no term {model.term!r} with these ratings; is this plan of another study?"
+        )
     place = found.terms.index(model.term)
     p = float(found.p_value[place])
     return float(np.sign(found.estimate[place]) * norm.isf(max(p, 1e-300) / 2)) if np.isfinite(p) else None

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
 from ordbridge import __version__
+from ordbridge.checks import choice, fits_hint
 from ordbridge.design import counterbalanced
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
 from ordbridge.files.source import json_of, text_of
+from ordbridge.models.kinds import KINDS
 from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, pairs_of
 from ordbridge.planning.question import Question
@@ -25,6 +27,7 @@ __all__ = ["Protocol", "protocol_of", "read_protocol", "sheet_of", "write_protoc
 
 KIND = "ordbridge plan"
 FORMAT = 1
+FAMILIES = ("pair", "pairs", "reference", "any")
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,24 @@ class Protocol:
         plain["systems"] = tuple(plain["systems"])
         plain["pairs"] = tuple((low, high) for low, high in plain["pairs"])
         plain["looks"] = tuple(plain["looks"])
+        for name, hint in get_type_hints(cls).items():
+            if not fits_hint(plain[name], hint):
+                raise TypeError(f"{name} is {plain[name]!r}")
+        choice("model", plain["model"], KINDS)
+        choice("family", plain["family"], FAMILIES)
+        _check_looks(plain["looks"], plain["pairs"])
         return cls(**plain)
+
+
+def _check_looks(looks: tuple[dict[str, Any], ...], pairs: tuple[tuple[str, str], ...]) -> None:
+    for number, row in enumerate(looks, 1):
+        whole = row.get("look") == number and all(
+            fits_hint(row.get(key), float) for key in ("participants", "critical")
+        )
+        if not whole:
+            raise ValueError(f"look {number} is {row!r}")
+    if looks and len(pairs) != 1:
+        raise ValueError("it has looks, which are for one pair of systems")
 
 
 def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any = None) -> Protocol:
