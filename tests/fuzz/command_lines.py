@@ -195,10 +195,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             code, why = run(line, Path(folder))
         codes[code] += 1
-        if why:
-            wrong.setdefault(why.strip().splitlines()[-1][:150], f"case {case}: {line!r}\n{why}")
-    for report in wrong.values():
-        print(report)
+        if why and (last := why.strip().splitlines()[-1][:150]) not in wrong:
+            wrong[last] = why
+            print(f"case {case}: {line!r}\n{why}", flush=True)
     print(f"exit codes: {dict(sorted(codes.items()))} (-1: cut short); {len(wrong)} kinds of wrong ends")
     return 1 if wrong else 0
 

@@ -113,7 +113,7 @@ def json_of(text: str, name: str | os.PathLike[str]) -> Any:
     Raises
     ------
     json.JSONDecodeError
-        It is not JSON; callers know best what else it may be.
+        It is not JSON; the caller says what to do.
     InputError
         It is JSON, but nothing that can be data.
 
