@@ -58,18 +58,55 @@ def test_a_folder_is_removed_with_its_lock(temporary):
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.skipif(not leftovers.SEMAPHORES.is_dir(), reason="semaphores are not files here")
-def test_semaphores_of_dead_processes_are_removed():
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    dead, alive = (leftovers.SEMAPHORES / f"sem.loky-{pid}-test{os.getpid()}" for pid in (gone.pid, os.getpid()))
-    try:
-        dead.touch()
-        alive.touch()
+WITH_SEMAPHORES = """
+import os, sys, time
+from pathlib import Path
+from ordbridge import leftovers
+leftovers.SEMAPHORES = Path(sys.argv[1])
+(leftovers.SEMAPHORES / f"sem.loky-{os.getpid()}-ours").touch()
+leftovers.claim_semaphores()
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def test_only_semaphores_that_ordbridge_has_listed_are_removed_with_their_owner(
+    temporary, tmp_path_factory, monkeypatch
+):
+    """Those of another program stay, though no process of their number lives here: it may live in another container."""
+    shared = tmp_path_factory.mktemp("shm")
+    monkeypatch.setattr(leftovers, "SEMAPHORES", shared)
+    command = [sys.executable, "-c", WITH_SEMAPHORES, str(shared)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        number = owner.stdout.readline().strip()
+        (shared / f"sem.loky-{number}-others").touch()
+        (shared / "sem.loky-999999999-others").touch()
         leftovers.sweep()
-        assert alive.exists() and not dead.exists()
-    finally:
-        alive.unlink()
+        assert len(list(shared.iterdir())) == 3
+        owner.kill()
+    leftovers.sweep()
+    assert sorted(file.name for file in shared.iterdir()) == sorted(
+        [f"sem.loky-{number}-others", "sem.loky-999999999-others"]
+    )
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_what_a_killed_plan_leaves_is_swept_by_any_command(temporary):
+    program = """
+import os, signal
+from ordbridge import planning
+from ordbridge.planning import api
+
+api.simulate = lambda question, folder, *_: (folder.joinpath("x").write_text("x"), os.kill(os.getpid(), signal.SIGKILL))
+planning.plan(preset="howcroft2021", variance="low", effect=0.5, engine="fast")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert list(temporary.iterdir()), "the kill came too late"
+    (temporary / "empty.csv").touch()
+    subprocess.run([sys.executable, "-m", "ordbridge", "read", temporary / "empty.csv"], capture_output=True)
+    assert [path.name for path in temporary.iterdir()] == ["empty.csv"]
 
 
 KILLED = """

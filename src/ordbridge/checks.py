@@ -6,13 +6,24 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
 from ordbridge.errors import InputError
 
-__all__ = ["choice", "file_to_write", "number", "number_of_workers", "numbers", "seconds", "share", "whole"]
+__all__ = [
+    "choice",
+    "file_to_write",
+    "fits_hint",
+    "number",
+    "number_of_workers",
+    "numbers",
+    "seconds",
+    "share",
+    "whole",
+]
 
 T = TypeVar("T")
 
@@ -80,6 +91,25 @@ def numbers(name: str, values: Any) -> tuple[float, ...]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, (Sequence, np.ndarray)):
         values = (values,)
     return tuple(number(name, value) for value in values)
+
+
+def fits_hint(value: Any, hint: Any) -> bool:
+    """Tell whether a value read from a file is of the type that a field is annotated with; a whole number is a float.
+
+    Examples
+    --------
+    >>> fits_hint(("a", "b"), tuple[str, ...]), fits_hint(1, float), fits_hint(True, int), fits_hint(None, str | None)
+    (True, True, False, True)
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(fits_hint(value, one) for one in inner)
+    if origin is tuple and isinstance(value, tuple):
+        expected = [inner[0]] * len(value) if inner[1:] == (Ellipsis,) else inner
+        return len(value) == len(expected) and all(map(fits_hint, value, expected))
+    if hint in (int, float):
+        return _is_number(value) and isinstance(value, (int, hint)) and math.isfinite(value)
+    return hint is Any or isinstance(value, origin or hint)
 
 
 def seconds(name: str, value: Any) -> float | None:

@@ -7,9 +7,53 @@ One function for each target: a page, LaTeX, Markdown, a spreadsheet, a terminal
 from __future__ import annotations
 
 import re
+import unicodedata
 from html import escape
 
-__all__ = ["as_in_file", "for_html", "for_latex", "for_markdown", "for_spreadsheet", "one_line", "shortened", "visible"]
+__all__ = [
+    "as_in_file",
+    "for_ascii",
+    "for_html",
+    "for_latex",
+    "for_markdown",
+    "for_spreadsheet",
+    "one_line",
+    "shortened",
+    "visible",
+]
+
+ASCII = {
+    "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "…": "...", "×": "x", "·": ".", "•": "*", "“": '"', "”": '"',
+    "„": '"', "‘": "'", "’": "'", "‚": "'", "«": '"', "»": '"', "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "±": "+/-",
+    "→": "->", "←": "<-", "∞": "inf", "√": "sqrt", "∑": "sum", "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta",
+    "ε": "epsilon", "κ": "kappa", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau",
+    "φ": "phi", "χ": "chi", "ω": "omega", "Δ": "Delta", "Σ": "Sigma", "Φ": "Phi", "Ω": "Omega", "ß": "ss", "æ": "ae",
+    "Æ": "AE", "ø": "o", "Ø": "O", "œ": "oe", "Œ": "OE", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i", "£": "GBP ",
+    "€": "EUR ", "¥": "YEN ", "§": "section ", "°": " degrees", "✓": "yes", "✗": "no", "█": "#", "▁": "_", "│": "|",
+    "─": "-", "━": "-", "┃": "|",
+}  # fmt: skip
+
+
+def for_ascii(text: str) -> str:
+    r"""Return text in ASCII: signs and letters by what stands for them, others spelled out.
+
+    Examples
+    --------
+    >>> print(for_ascii("α ≥ .8 (95 % CI –0.2 to ½), Müller, 统"))
+    alpha >= .8 (95 % CI -0.2 to 1/2), Muller, \u7edf
+    """
+    return "".join(character if character.isascii() else _ascii(character) for character in text)
+
+
+def _ascii(character: str) -> str:
+    if character in ASCII:
+        return ASCII[character]
+    plain = unicodedata.normalize("NFKD", character).replace("\u2044", "/")  # the bar of a fraction
+    plain = "".join(part for part in plain if part.isascii())
+    if plain or unicodedata.combining(character):
+        return plain
+    return character.encode("ascii", "backslashreplace").decode()
+
 
 INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -121,19 +165,21 @@ def for_markdown(text: str, in_table: bool = False) -> str:
 
 
 NUMBER = r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?"
-FORMULA = re.compile(rf"(?!{NUMBER}$)[=+\-@\t\r].")
-GUARDED = re.compile(rf"'(?={FORMULA.pattern})")
+FORMULA = rf"(?!{NUMBER}\Z)[=+\-@\t\r\n＝＋－＠]."  # full-width signs count in East Asian settings
+GUARDED = re.compile(f"'*{FORMULA}", re.DOTALL)
 
 
 def for_spreadsheet(text: str) -> str:
     """Return a cell that a spreadsheet does not take for a formula: an apostrophe goes before it, as they show text.
 
+    One also goes before text that looks as if it had one already, so that :func:`as_in_file` gives it back.
+
     Examples
     --------
-    >>> for_spreadsheet("=HYPERLINK(1)"), for_spreadsheet("-0.5"), for_spreadsheet("a=b")
-    ("'=HYPERLINK(1)", '-0.5', 'a=b')
+    >>> for_spreadsheet("=HYPERLINK(1)"), for_spreadsheet("-0.5"), for_spreadsheet("a=b"), for_spreadsheet("'=1")
+    ("'=HYPERLINK(1)", '-0.5', 'a=b', "''=1")
     """
-    return f"'{text}" if FORMULA.match(text) else text
+    return f"'{text}" if GUARDED.match(text) else text
 
 
 def as_in_file(text: str) -> str:
@@ -144,4 +190,4 @@ def as_in_file(text: str) -> str:
     >>> as_in_file("'=HYPERLINK(1)"), as_in_file("'quoted'")
     ('=HYPERLINK(1)', "'quoted'")
     """
-    return text[1:] if GUARDED.match(text) else text
+    return text[1:] if text.startswith("'") and GUARDED.match(text) else text

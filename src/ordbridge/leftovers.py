@@ -1,7 +1,8 @@
 """Temporary folders that are removed even if their process was killed: by the next one that looks.
 
 Each has a lock beside it, which the system lets go of when the process ends, however it ends. A folder whose lock can
-be taken no longer has an owner. The same is done for the semaphores of worker processes, which carry a process number.
+be taken no longer has an owner. The semaphores of worker processes, whose names are random, are listed in the folder of
+the process that made them, and go with it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-__all__ = ["private_folder", "remove", "sweep", "temporary_folder"]
+__all__ = ["claim_semaphores", "private_folder", "remove", "scratch_folder", "sweep", "temporary_folder"]
 
 NAME = re.compile(r"ordbridge-[0-9a-f]{16}")
-SEMAPHORES, SEMAPHORE = Path("/dev/shm"), re.compile(r"sem\.loky-(\d+)-\w+")  # where Linux shows them as files
+SEMAPHORES, SEMAPHORE = Path("/dev/shm"), re.compile(r"sem\.loky-\d+-\w+")  # where Linux shows them as files
+LIST = "semaphores"
 _locks: dict[Path, FileLock] = {}
 _private: dict[int, Path] = {}  # by process, because a forked child has a copy of this
 
@@ -46,6 +49,24 @@ def private_folder() -> Path:
     return _private[process]
 
 
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Yield a folder that is removed afterwards, if need be by another process."""
+    folder = temporary_folder()
+    try:
+        yield folder
+    finally:
+        remove(folder)
+
+
+def claim_semaphores() -> None:
+    """List the semaphores that this process has now, so that others can remove them should it be killed."""
+    with contextlib.suppress(OSError):
+        mine = sorted(file.name for file in SEMAPHORES.glob(f"sem.loky-{os.getpid()}-*"))
+        if mine:
+            (private_folder() / LIST).write_text("\n".join(mine), encoding="utf-8")
+
+
 def remove(folder: Path) -> None:
     """Remove a folder of this process, and its lock."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -62,11 +83,6 @@ def sweep() -> None:
         for folder in Path(tempfile.gettempdir()).glob("ordbridge-*"):
             if NAME.fullmatch(folder.name.removesuffix(".lock")):
                 _remove_if_ownerless(folder.with_name(folder.name.removesuffix(".lock")))
-    with contextlib.suppress(OSError):
-        for file in SEMAPHORES.glob("sem.loky-*"):
-            found = SEMAPHORE.fullmatch(file.name)
-            if found and file.stat().st_uid == os.getuid() and not _is_alive(int(found[1])):
-                file.unlink()
 
 
 def _remove_if_ownerless(folder: Path) -> None:
@@ -77,21 +93,20 @@ def _remove_if_ownerless(folder: Path) -> None:
         lock = FileLock(file, mode=0o600, timeout=0)
         with contextlib.suppress(Timeout):
             lock.acquire()
+            _remove_semaphores(folder / LIST)
             shutil.rmtree(folder, ignore_errors=True)
             file.unlink()
             lock.release()
 
 
+def _remove_semaphores(listed: Path) -> None:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for name in listed.read_text(encoding="utf-8").split("\n"):
+            with contextlib.suppress(OSError):
+                if SEMAPHORE.fullmatch(name):
+                    (SEMAPHORES / name).unlink()
+
+
 def _remove_of(process: int) -> None:
     if process == os.getpid() and process in _private:
         remove(_private.pop(process))
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.escaping import as_in_file, for_spreadsheet
 from ordbridge.files import Sheet, kind_of, open_sheet
-from ordbridge.files.opening import arrow_file, contents
-from ordbridge.files.text import decoded, separator_of
+from ordbridge.files.opening import arrow_file
+from ordbridge.files.source import contents
+from ordbridge.files.text import decoded, refuse_large_text, separator_of
 from ordbridge.files.typed import MISSING, typed
 from ordbridge.formats import enumerated
 from ordbridge.writing import whole_file
@@ -68,10 +69,10 @@ def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
     """
     if isinstance(data, (str, os.PathLike)):
         return read(data), {}
-    names = getattr(data, "columns", None)
+    names = getattr(data, "columns", data if isinstance(data, dict) else None)
     if names is not None and not isinstance(data, pa.Table):
         _refuse_duplicates([str(name) for name in names])
-        _refuse_nul([str(name) for name in names])
+        _refuse_unwritable([str(name) for name in names])
     unusable: dict[str, str] = {}
     if isinstance(data, pa.Table):
         table = data
@@ -201,10 +202,11 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 
 def _read_text(path: Path) -> pa.Table:
-    text, _ = decoded(contents(path), path.name)
+    text, _ = decoded(contents(path, table=True), path.name)
     separator = separator_of(text, path.suffix.lower())
-    regular = not text.lower().startswith("sep=")
+    regular = not text.lower().startswith("sep=") and text.lstrip()[:1] not in ("[", "{")  # which may be JSON
     if regular:
+        refuse_large_text(text, path.name, separator)
         try:
             table = _read_csv(text.encode("utf-8"), separator)
         except (pa.ArrowInvalid, pa.ArrowKeyError):
@@ -306,11 +308,13 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def _refuse_nul(names: list[str]) -> None:
-    """Refuse what cannot cross to Arrow: polars would end the process."""
+def _refuse_unwritable(names: list[str]) -> None:
+    """Refuse what cannot cross to Arrow: with a NUL, polars would end the process."""
     for name in names:
         if "\0" in name:
             raise InputError(f"the name of the column {name!r} has a NUL character; rename it")
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise InputError(f"the name of the column {name!r} is not valid Unicode; rename it")
 
 
 def _refuse_duplicates(names: list[str]) -> None:

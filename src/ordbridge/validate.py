@@ -6,7 +6,6 @@ code; a column on a scale on which R is not accurate is multiplied by the same p
 
 from __future__ import annotations
 
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import pyarrow as pa
 from ordbridge.bridge import rscript
 from ordbridge.bridge.session import r_folder
 from ordbridge.formula import written
+from ordbridge.leftovers import private_folder, scratch_folder
 from ordbridge.models import api
 from ordbridge.models.columns import Column
 from ordbridge.models.disguise import Disguise, disguise
@@ -66,8 +66,8 @@ def compare(case: Case) -> dict[str, Any]:
     ours = _numbers(fit)
     hidden = disguise(fit.problem, rescaled=True)
     largest, where, runs = float("inf"), "", 0
-    with tempfile.TemporaryDirectory() as folder:
-        file = _hidden_file(hidden, Path(folder))
+    with scratch_folder() as folder:
+        file = _hidden_file(hidden, folder)
         while largest > TOLERANCE and runs < R_RUNS:
             expected = _baseline(case, hidden, file)
             seconds_r = expected.pop("seconds")
@@ -96,7 +96,7 @@ def fitted(case: Case) -> Fit:
 
 def builtin(folder: Path | None = None) -> Iterator[Case]:
     """Yield the built-in set: data that come with R's packages, and simulated crossed designs."""
-    folder = Path(tempfile.mkdtemp()) if folder is None else folder
+    folder = private_folder() if folder is None else folder
     sources = ("ordinal::wine", "ordinal::soup", "lme4::sleepstudy", "lmerTest::carrots", "lmerTest::ham")
     files = {source: folder / f"{source.split('::')[1]}.csv" for source in sources}
     for source, file in files.items():

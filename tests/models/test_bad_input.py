@@ -127,3 +127,14 @@ def test_the_callers_data_is_not_changed(ratings: pd.DataFrame) -> None:
     before = ratings.copy(deep=True)
     ob.clmm(CLMM, ratings)
     pd.testing.assert_frame_equal(ratings, before)
+
+
+def test_a_number_beyond_every_float_is_refused_where_it_stands():
+    with pytest.raises(ob.FormulaError, match=r"position 7: the number 1e999 is beyond every number"):
+        ob.lm("y ~ I(1e999*x)", {"y": [1.0, 2.0, 3.0], "x": [1, 2, 4]}, engine="fast")
+
+
+@pytest.mark.parametrize("formula", ["y ~ x", "y ~ `\ud800`"])
+def test_a_column_whose_name_is_half_a_character_is_refused(formula):
+    with pytest.raises(ob.InputError, match="is not valid Unicode; rename it"):
+        ob.lm(formula, {"y": [1.0, 2.0, 3.0], "x": [1, 2, 4], "\ud800": [1, 2, 3]}, engine="fast")

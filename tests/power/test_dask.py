@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.compute as pc
 import pytest
@@ -222,3 +223,53 @@ def test_tls_without_certificates_is_a_sentence(grid, run_stub, tmp_path, monkey
     monkeypatch.setattr("distributed.Client", connect)
     with pytest.raises(ClusterError, match=r"no Dask scheduler at tls://127.0.0.1:9 \(TLS expects"):
         run_stub(grid, store=tmp_path / "run", backend="dask", scheduler="tls://127.0.0.1:9")
+
+
+def _told(python: str = "3.11.7", ordbridge: str = "0.2.0", distributed: str = "2026.1.0") -> dict:
+    return {"host": {"python": python}, "packages": {"ordbridge": ordbridge, "distributed": distributed}}
+
+
+def _backend(workers: dict, scheduler: dict) -> dask_backend.DaskBackend:
+    backend = dask_backend.DaskBackend.__new__(dask_backend.DaskBackend)
+    told = {"client": _told(), "scheduler": scheduler, "workers": workers}
+    backend._address, backend._client = "tcp://there", SimpleNamespace(get_versions=lambda packages: told)
+    return backend
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (_told(ordbridge="0.1.0"), r"the worker tcp://b has ordbridge 0\.1\.0, and here is 0\.2\.0; install the same"),
+        (_told(python="3.13.1"), r"the worker tcp://b has Python 3\.13, and here is 3\.11"),
+        ({"host": {}, "packages": {}}, r"the worker tcp://b has Python unknown"),
+    ],
+)
+def test_workers_of_another_version_are_a_sentence(other, said):
+    with pytest.raises(ClusterError, match=said):
+        _backend({"tcp://a": _told(python="3.11.9"), "tcp://b": other}, _told())._compare_versions()
+
+
+def test_a_scheduler_of_another_version_is_a_warning():
+    with pytest.warns(UserWarning, match=r"has distributed 2020\.1\.0 and this program 2026\.1\.0"):
+        _backend({}, _told(distributed="2020.1.0"))._compare_versions()
+
+
+@pytest.mark.parametrize("error", [ImportError("no module"), KeyError("compression"), AttributeError("x")])
+def test_a_scheduler_that_speaks_otherwise_is_a_sentence(error, monkeypatch):
+    import distributed
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(distributed, "Client", fail)
+    with pytest.raises(ClusterError, match="there is no Dask scheduler at tcp://there"):
+        dask_backend.DaskBackend(1, "tcp://there")
+
+
+@pytest.mark.slow
+def test_nothing_of_dask_is_said_under_quiet(tmp_path):
+    words = ["--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3", "--effects", "0.62"]
+    words += ["--models", "lm", "--engine", "fast", "--sims", "4", "--jobs", "1", "--backend", "dask", "--quiet"]
+    command = [sys.executable, "-m", "ordbridge", "power", *words, "--store", "run"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

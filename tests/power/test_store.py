@@ -67,9 +67,47 @@ def test_another_grid_is_refused(grid, run_stub, folder):
 
 
 @pytest.mark.slow
-def test_fewer_sims_keep_what_is_there(grid, run_stub, folder):
-    run_stub(grid, sims=4, store=folder)
-    assert run_stub(grid, sims=2, store=folder).fits.num_rows == 4 * 4 * 2
+def test_fewer_sims_keep_what_is_there_and_show_what_was_asked_for(grid, run_stub, folder):
+    whole = run_stub(grid, sims=4, store=folder)
+    few = run_stub(grid, sims=2, store=folder)
+    assert few.missing == 0 and set(few.power()["n"].to_pylist()) == {2}
+    assert same(few, run_stub(grid, sims=2))
+    assert same(load(folder), whole)
+
+
+@pytest.mark.slow
+def test_fewer_sims_than_a_run_that_was_stopped_are_all_there(grid, run_stub, folder):
+    def stop(progress):
+        if progress.done > progress.total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_stub(grid, stub.slow, sims=40, calibrate=60, store=folder, progress=stop)
+    few = run_stub(grid, sims=2, store=folder)
+    assert few.missing == 0 and set(few.power()["n"].to_pylist()) == {2}
+    assert load(folder).missing > 0
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EXDEV, errno.ESTALE])
+def test_a_folder_whose_renames_fail_is_a_sentence_and_nothing_stored_is_lost(
+    grid, run_stub, folder, monkeypatch, number
+):
+    run_stub(grid, sims=2, store=folder)
+    before = load(folder).fits
+    real = os.replace
+
+    def fail(source, target):
+        if str(folder) in str(target):
+            raise OSError(number, os.strerror(number))
+        return real(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", fail)
+        with pytest.raises(OSError, match=r"cannot write to .*what was stored stays readable"):
+            run_stub(grid, sims=4, store=folder)
+    assert load(folder).fits.equals(before)
+    assert not list(folder.rglob("*.tmp"))
+    assert run_stub(grid, sims=4, store=folder).missing == 0
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "text"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from ordbridge.cli import reading, show, wording
@@ -38,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         write(found.table, args.out)
     if args.json:
         said = {"recognised": dict(ratings.recognised), "notes": list(ratings.notes), "checks": found.table.to_pylist()}
-        show.line(json.dumps(said, indent=2, ensure_ascii=False))
+        show.data(said)
         return int(found.errors)
     for line in ratings.said:
         show.line(wording.as_typed(line, args))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -84,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         found = compare(args.file, **reading.options(args), scale=args.scale, **settings, progress=progress)
     written = _keep(found, args)
     if args.json:
-        show.line(json.dumps(found.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
+        show.data(found.to_dict())
         for note in found.notes:
             talk.tell(wording.as_typed(note, args))
     else:
@@ -113,7 +112,7 @@ def _as_planned(args: argparse.Namespace) -> int:
     if args.json:
         told = {"tests": found.tests.to_pylist(), "departures": list(found.departures)}
         told["decision"] = None if found.decision is None else asdict(found.decision)
-        show.line(json.dumps(told | found.comparison.to_dict(), indent=2, allow_nan=False, ensure_ascii=False))
+        show.data(told | found.comparison.to_dict())
         return 0
     show.line("As planned:")
     for line in found.sentences:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import models, outputs, reading, show, talk
+from ordbridge.cli import exits, models, outputs, reading, show, talk
 from ordbridge.cli.defaults import defaults_of
 from ordbridge.formats import enumerated
 
@@ -98,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
             tables |= {"thresholds": checked.thresholds, "spread": checked.spread}
             notes += checked.sentences
         printed = {name: table.to_pylist() for name, table in tables.items()} | {"notes": notes}
-        show.line(json.dumps(printed, indent=2, allow_nan=False))
-        return 0
+        show.data(printed)
+        return _code(fit)
     show.line(fit.summary())
     show.table(tidy, title=f"{args.conf_level:.0%} intervals")
     if contrasts is not None:
@@ -114,7 +113,11 @@ def run(args: argparse.Namespace) -> int:
         show.line(note)
     for path in written:
         show.line(f"written: {path}")
-    return 0
+    return _code(fit)
+
+
+def _code(fit: Fit) -> int:
+    return exits.OK if fit.converged else exits.NOT_CONVERGED
 
 
 def _data(args: argparse.Namespace) -> pa.Table:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
+from typing import Any
 
 import pyarrow as pa
 
 from ordbridge.escaping import visible
 from ordbridge.formats import as_text
 
-__all__ = ["line", "table"]
+__all__ = ["data", "line", "table"]
 
 FILE_WIDTH = 200  # where the output is a file or a pipe, nothing is squeezed to the width of a terminal
 
@@ -17,6 +20,21 @@ FILE_WIDTH = 200  # where the output is a file or a pipe, nothing is squeezed to
 def line(text: str = "") -> None:
     """Print a line of text."""
     print(visible(text))
+
+
+def data(value: Any) -> None:
+    """Print a value as JSON, in ASCII where the output takes nothing else: names must come back as they are."""
+    unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+    line(json.dumps(_finite(value), indent=2, allow_nan=False, ensure_ascii=not unicode))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(table: pa.Table, title: str | None = None) -> None:

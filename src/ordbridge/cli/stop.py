@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -33,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     with talk.plainly():
         found = decide(read(args.file, **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger)
     if args.json:
-        show.line(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        show.data(asdict(found))
         return 0
     show.line(found.sentence)
     show.line(f"{found.participants} participants, {found.ratings} ratings so far.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import shlex
 import signal
 import sys
@@ -12,12 +15,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.escaping import visible
+from ordbridge.cli import exits
+from ordbridge.escaping import for_ascii, visible
 
 if TYPE_CHECKING:
     from ordbridge.progress import Progress
 
-__all__ = ["Ended", "ended_politely", "how_to_continue", "plainly", "progress", "stopped", "tell"]
+__all__ = [
+    "Ended",
+    "ended_politely",
+    "how_to_continue",
+    "plainly",
+    "progress",
+    "speak_ascii_where_needed",
+    "stopped",
+    "tell",
+]
 
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
 ENDING = ("SIGTERM", "SIGHUP")  # what batch systems send, and a terminal that is closed
@@ -51,6 +64,30 @@ def ended_politely() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def speak_ascii_where_needed() -> None:
+    """Let output that is not Unicode replace what it cannot show, and a terminal of the C locale have ASCII."""
+    codecs.register_error("ordbridge", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        if _locale() in ("C", "POSIX") and stream.isatty() and "PYTHONIOENCODING" not in os.environ:
+            stream.reconfigure(encoding="ascii", errors="ordbridge")
+        elif not stream.encoding.lower().replace("-", "").startswith("utf"):
+            stream.reconfigure(errors="ordbridge")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return for_ascii(error.object[error.start : error.end]), error.end
+
+
+def _locale() -> str:
+    """Return the locale that the user asked for; Python itself sets LC_CTYPE to C.UTF-8 where it is C."""
+    given = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    return os.environ.get("LANG", "") if given == "C.UTF-8" and not os.environ.get("LC_ALL") else given
+
+
 def tell(text: str) -> None:
     """Say a line."""
     print(visible(text), file=sys.stderr, flush=True)
@@ -59,7 +96,7 @@ def tell(text: str) -> None:
 def stopped(store: str, error: BaseException) -> int:
     """Say how to continue after Ctrl-C or the like, and return the exit code."""
     tell(f"stopped; finished fits are kept in {store}. {how_to_continue()}")
-    return error.code if isinstance(error, Ended) else 130
+    return error.code if isinstance(error, Ended) else exits.INTERRUPTED
 
 
 def how_to_continue(how: str = "") -> str:

@@ -71,6 +71,8 @@ def _key(people: Sheet, names: set[Any]) -> str:
         column: len({cell.strip() for cell in cells if cell is not None} & wanted)
         for column, cells in people.columns.items()
     }
+    if not shared:
+        raise InputError(f"{people.name} has no columns")
     best = max(shared, key=lambda column: (shared[column], -(rank_of("participant", column) or 9)))
     if not shared[best]:
         raise InputError(

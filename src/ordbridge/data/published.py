@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
@@ -21,6 +22,8 @@ import pyarrow as pa
 
 from ordbridge.data.description import numbered
 from ordbridge.errors import InputError
+from ordbridge.files.limits import limits, refuse
+from ordbridge.files.source import json_of, regular_file, text_of
 
 __all__ = ["read_alttest", "read_flickr8k", "read_huse", "read_nem", "read_pplm", "read_qgstec"]
 
@@ -99,10 +102,10 @@ def read_pplm(paths: File | Iterable[File], dataset: str = "PPLM", *, one_unname
         nobody = "unnamed" if one_unnamed else f"unnamed in {topic}"
         for line in lines:
             code = line[-1].split("_") if line else []
-            if len(code) != 3 or not all(number.isdigit() for number in code):
+            if len(code) != 3 or not all(number.isdecimal() and len(number) < 19 for number in code):
                 continue  # empty lines at the end, and remarks
             for side in (0, 1):
-                system, passage = PPLM_SYSTEMS[int(code[1 + side]) % 4], line[side]
+                system, passage = PPLM_SYSTEMS[int(code[1 + side]) % 4], _cell(line, side)
                 for *fluency, name in PPLM_RATERS:
                     if given := _cell(line, fluency[side]):
                         rater = _cell(header, name).strip().title() or nobody
@@ -194,17 +197,13 @@ def read_qgstec(path: File, dataset: str = "QG-STEC", source: str = "Source") ->
     An item is an input sentence and a text is a question, also where two systems made the same one. Extra column:
     ``target_type``, the type of question asked for.
     """
-    if not Path(path).is_file():
-        raise InputError(f"there is no file {path}")
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if Path(name).name.startswith(f"STEC_{source}_")]
-            parts = {Path(name).stem: archive.read(name).decode("utf-8-sig") for name in members}
+    if zipfile.is_zipfile(regular_file(path)):
+        parts = _members(path, f"STEC_{source}_")
         parts = {name: text for name, text in parts.items() if name.count("_") == source.count("_") + 2}
         if not parts:
             raise InputError(f"{path} has no files STEC_{source}_….csv")
         return _long(path, dataset, [row for name in sorted(parts) for row in _matrix(path, name, parts[name])], _TYPE)
-    text = Path(path).read_text(encoding="utf-8-sig")
+    text = text_of(path)
     if text.lstrip().startswith("<"):
         rows = _from_xml(path, text)
     elif "Rel_1" in text.partition("\n")[0]:
@@ -215,6 +214,20 @@ def read_qgstec(path: File, dataset: str = "QG-STEC", source: str = "Source") ->
 
 
 _TYPE = "target_type"
+
+
+def _members(path: File, begin: str) -> dict[str, str]:
+    """Return the texts in an archive whose names begin so."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [part for part in archive.infolist() if Path(part.filename).name.startswith(begin)]
+            if sum(part.file_size for part in members) > limits().size:
+                refuse(f"{path} unpacks to more than {limits().size / 1e6:,.0f} MB")
+            return {Path(part.filename).stem: archive.read(part).decode("utf-8-sig") for part in members}
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, zlib.error):
+        raise InputError(f"cannot read {path}: it is damaged or protected") from None
 
 
 def _from_xml(path: File, text: str) -> Iterator[tuple[Any, ...]]:
@@ -236,19 +249,23 @@ def _from_xml(path: File, text: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _from_spreadsheet(path: File, text: str) -> Iterator[tuple[Any, ...]]:
-    for line in csv.DictReader(StringIO(text), delimiter="\t"):
+    lines = _cells(path, text, "\t")
+    header = next(lines, [])
+    _need(path, dict.fromkeys(header, 0), "Submitter", "Statement Number", "uid", "Target")
+    for cells in lines:
+        line = dict(zip(header, cells, strict=False))
         for criterion, (_, prefix) in QGSTEC_CRITERIA.items():
             for rater in ("1", "2", "3"):
                 if given := line.get(f"{prefix}_{rater}"):
-                    where = (line["Submitter"], line["Statement Number"], line["uid"])
-                    yield *where, rater, criterion, _rating(path, given), line["Target"]
+                    where = (line.get("Submitter"), line.get("Statement Number"), line.get("uid"))
+                    yield *where, rater, criterion, _rating(path, given), line.get("Target")
 
 
 def _matrix(path: File, name: str, text: str) -> Iterator[tuple[Any, ...]]:
     criterion = next((known for known in QGSTEC_CRITERIA if name.endswith(known)), None)
     if criterion is None:
         raise InputError(f"{path} is not a known file of QG-STEC, and its name does not end in a criterion")
-    for number, line in enumerate(csv.reader(StringIO(text), delimiter="\t"), 1):
+    for number, line in enumerate(_cells(path, text, "\t"), 1):
         for judge, given in enumerate(line, 1):
             if given not in {"", "NA"}:
                 yield None, str(number), str(number), str(judge), criterion, _rating(path, given), None
@@ -287,16 +304,14 @@ def read_alttest(human: File, judges: File, dataset: str = "alt-test") -> pa.Tab
                 columns[name] += value
     try:
         return pa.table({"dataset": [dataset] * len(columns["item"]), **columns})
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         raise InputError(f"{human} and {judges} mix words and numbers; annotations must be of one kind") from None
 
 
 def _annotations(path: File) -> dict[str, dict[str, Any]]:
-    if not Path(path).is_file():
-        raise InputError(f"there is no file {path}")
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError:
+        found = json_of(text_of(path), path)
+    except json.JSONDecodeError:
         raise InputError(f"{path} is not a JSON file") from None
     if not isinstance(found, dict) or not found or not all(isinstance(given, dict) for given in found.values()):
         raise InputError(f"{path} does not map each annotator to instances with their annotations")
@@ -310,7 +325,7 @@ def _long(path: Any, dataset: str, rows: Sequence[tuple[Any, ...]], extra: str |
     system, item, text, person, criterion, rating, *more = zip(*rows, strict=True)
     items, texts = numbered(item)[0] + 1, numbered(text)[0] + 1
     people = numbered(person)[0] + 1
-    if all(str(label).isdigit() for label in person):  # columns of judges: keep their order
+    if all(str(label).isdecimal() and len(str(label)) < 19 for label in person):  # columns of judges: keep their order
         people = np.unique(np.array(person, dtype=np.int64), return_inverse=True)[1] + 1
     values = (
         [dataset] * len(rows),
@@ -326,10 +341,14 @@ def _long(path: Any, dataset: str, rows: Sequence[tuple[Any, ...]], extra: str |
 
 
 def _lines(path: File) -> Iterator[list[str]]:
-    if not Path(path).is_file():
-        raise InputError(f"there is no file {path}")
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        yield from csv.reader(file)
+    return _cells(path, text_of(path))
+
+
+def _cells(path: File, text: str, separator: str = ",") -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(StringIO(text, newline=""), delimiter=separator)
+    except csv.Error as error:
+        raise InputError(f"cannot read {path}: {error}") from None
 
 
 def _files(paths: File | Iterable[File]) -> list[Path]:
@@ -354,6 +373,6 @@ def _rating(path: File, given: str) -> int:
         value = float(given)
     except ValueError:
         value = float("nan")
-    if not value.is_integer():
-        raise InputError(f"{path}: the rating {given!r} is not a whole number")
+    if not value.is_integer() or abs(value) > 1e6:
+        raise InputError(f"{path}: the rating {given!r} is not a whole number of a scale")
     return int(value)

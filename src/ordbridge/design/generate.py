@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 
@@ -10,6 +12,8 @@ from ordbridge.design.colouring import equitable_colouring
 from ordbridge.errors import InputError
 
 __all__ = ["counterbalanced", "crossed", "howcroft2021", "latin_square"]
+
+MOST_RATINGS = 10_000_000  # of one study; no budget pays for more
 
 
 def counterbalanced(
@@ -201,6 +205,10 @@ def howcroft2021(items: int, ratings: int) -> pa.Table:
 def _count(**numbers: int) -> None:
     for name, number in numbers.items():
         whole(name, number, least=1)
+    numbers.pop("texts_per_participant", None)
+    if math.prod(numbers.values()) > MOST_RATINGS:
+        said = ", ".join(f"{name}={number}" for name, number in numbers.items())
+        raise InputError(f"{said} make more than {MOST_RATINGS:,} ratings in one study; give smaller numbers")
 
 
 def _random(seed: int) -> np.random.RandomState:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.files.limits import limits, refuse, refuse_large_table
 from ordbridge.files.sheet import Sheet, sheet_of
+from ordbridge.files.source import contents, json_of, regular_file
 from ordbridge.files.text import decoded, grid_of_text
 from ordbridge.files.workbook import cell_text, grids_of_workbook
 
 __all__ = [
     "KINDS",
     "arrow_file",
-    "contents",
     "json_value",
     "kind_of",
     "open_sheet",
@@ -51,11 +52,7 @@ DEEP = 40  # levels of nesting in JSON that are still data
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """Return which of the kinds a file is, or say why it cannot be read."""
-    file = Path(path)
-    if file.is_dir():
-        raise InputError(f"{file} is a folder; give a file")
-    if not file.is_file():
-        raise InputError(f"there is no file {file}")
+    file = regular_file(path)
     try:
         with open(file, "rb") as stream:
             head = stream.read(8)
@@ -83,8 +80,9 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 def _archive(file: Path) -> str:
     try:
-        names = set(zipfile.ZipFile(file).namelist())
-    except zipfile.BadZipFile:
+        with zipfile.ZipFile(file) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise InputError(f"cannot read {file}: it is damaged") from None
     if "xl/workbook.xml" in names or any(name.startswith("xl/") for name in names):
         return "xlsx"
@@ -113,7 +111,7 @@ def open_sheet(path: str | os.PathLike[str], sheet: str | None = None) -> Sheet:
         return sheet_of_arrow(arrow_file(path, kind), name)
     if kind in ("json", "jsonl"):
         return sheet_of_records(json_value(path), name)
-    text, encoding = decoded(contents(path), name)
+    text, encoding = decoded(contents(path, table=True), name)
     if _is_json(text):
         return sheet_of_records(json_value(path), name)
     if text.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<?xml")):
@@ -132,18 +130,40 @@ def arrow_file(path: str | os.PathLike[str], kind: str) -> pa.Table:
     """Read a Parquet or Feather file."""
     from pyarrow import feather, parquet
 
+    name = Path(path).name
     try:
-        table = parquet.read_table(path) if kind == "parquet" else feather.read_table(path)
-        table.validate(full=True)
+        if kind == "parquet":
+            with parquet.ParquetFile(path) as file:
+                said = file.metadata
+                _refuse_large_arrow(name, said.num_rows, len(file.schema_arrow), _unpacked_size(said))
+                table = file.read()
+        else:
+            table = feather.read_table(path)
+        refuse_large_table(name, table.num_rows, table.num_columns)
+        table.validate(full=True)  # before anything else is asked of it: damaged lengths would end the process
+        _refuse_large_arrow(name, table.num_rows, table.num_columns, table.nbytes)
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: it is damaged ({' '.join(str(error).split())})") from None
     return table.replace_schema_metadata(None)
+
+
+def _unpacked_size(metadata: Any) -> int:
+    return sum(max(metadata.row_group(place).total_byte_size, 0) for place in range(metadata.num_row_groups))
+
+
+def _refuse_large_arrow(name: str, rows: int, columns: int, size: int) -> None:
+    refuse_large_table(name, rows, columns)
+    if size > limits().size:
+        refuse(f"{name} unpacks to {size / 1e6:,.0f} MB, more than {limits().size / 1e6:,.0f} MB")
 
 
 def sheet_of_arrow(table: pa.Table, name: str) -> Sheet:
     """Return an Arrow table as text; the first row is 1."""
     columns: dict[str, list[str | None]] = {}
     orders: dict[str, tuple[str, ...]] = {}
+    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if twice:
+        raise InputError(f"{name} has more than one column named {twice[0]!r}; rename one of them")
     for field in table.schema:
         values = table[field.name]
         if pa.types.is_dictionary(field.type) and field.type.ordered and len(values):
@@ -158,20 +178,21 @@ def json_value(path: str | os.PathLike[str]) -> Any:
     name = Path(path).name
     text, _ = decoded(contents(path), name)
     try:
-        return json.loads(text)
+        return json_of(text, name)
     except json.JSONDecodeError as whole:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         values = []
-        for number, line in lines:
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            if len(line) > limits().line:
+                refuse(f"line {number} of {name} has {len(line):,} characters, more than {limits().line:,}")
             try:
-                values.append(json.loads(line))
-            except (json.JSONDecodeError, RecursionError):
+                values.append(json_of(line, f"line {number} of {name}"))
+            except json.JSONDecodeError:
                 if not values:
                     raise InputError(f"{name} is not JSON: {whole.msg} in line {whole.lineno}") from None
                 raise InputError(f"line {number} of {name} is not JSON; every line must hold one object") from None
         return values
-    except RecursionError:
-        raise InputError(f"{name} is nested too deeply to be data") from None
 
 
 def _is_json(text: str) -> bool:
@@ -181,7 +202,7 @@ def _is_json(text: str) -> bool:
     for part in (text.lstrip().partition("\n")[0], text):
         try:
             return isinstance(json.loads(part), (dict, list))
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
     return False
 
@@ -211,6 +232,7 @@ def sheet_of_records(value: Any, name: str, explode: bool = True) -> Sheet:
         raise InputError(f"{name} is empty")
     flat = [_flat(one) for record in value for one in (_exploded(record) if explode else [record])]
     names = dict.fromkeys(key for record in flat for key in record)
+    refuse_large_table(name, len(flat), len(names))
     columns = {key: [record.get(key) for record in flat] for key in names}
     return Sheet(columns, np.arange(1, len(flat) + 1), name)
 
@@ -301,15 +323,6 @@ def _cell(value: Any) -> str | None:
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return cell_text(value)
-
-
-def contents(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file, unpacked if it is compressed by gzip."""
-    try:
-        content = Path(path).read_bytes()
-        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    except (OSError, EOFError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
 
 
 def _of_workbook(path: Path, name: str, kind: str, sheet: str | None) -> Sheet:

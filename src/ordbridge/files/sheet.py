@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ordbridge.errors import InputError
+from ordbridge.files.limits import refuse_large_table
 
 __all__ = ["CellGrid", "Sheet", "sheet_of"]
 
@@ -81,6 +82,7 @@ def sheet_of(grid: CellGrid) -> Sheet:
         raise InputError(f"{grid.name} is empty")
     notes = list(grid.notes)
     width = max(_filled(row) for _, row in numbered)
+    refuse_large_table(grid.name, len(numbered), width)
     title = 0
     while title < len(numbered) - 1 and _is_title(numbered[title][1], numbered[title + 1][1], width):
         title += 1

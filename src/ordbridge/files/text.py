@@ -9,9 +9,10 @@ from collections import Counter
 
 from ordbridge.errors import InputError
 from ordbridge.escaping import as_in_file
+from ordbridge.files.limits import limits, refuse, refuse_large_table
 from ordbridge.files.sheet import CellGrid, Row
 
-__all__ = ["SEPARATORS", "decoded", "grid_of_text", "separator_of"]
+__all__ = ["SEPARATORS", "decoded", "grid_of_text", "refuse_large_text", "separator_of"]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 SAMPLE = 200  # lines that are looked at for the separator
@@ -71,6 +72,7 @@ def grid_of_text(text: str, name: str, encoding: str, suffix: str = ".csv") -> C
     if "\x00" in text:
         raise InputError(f"{name} contains NUL characters, so it is damaged; save it again")
     separator = given or separator_of(text, suffix)
+    refuse_large_text(text, name, separator)
     blanks = not given and _by_blanks(text)
     rows = blanks or _rows(text, separator, name)
     if given:
@@ -83,6 +85,16 @@ def grid_of_text(text: str, name: str, encoding: str, suffix: str = ".csv") -> C
     elif separator != "," and not (separator == "\t" and suffix == ".tsv"):
         notes.append(f"columns are separated by {SEPARATORS.get(separator, repr(separator))}")
     return CellGrid(rows, name, tuple(notes))
+
+
+def refuse_large_text(text: str, name: str, separator: str) -> None:
+    """Refuse a table with columns or cells beyond the limits."""
+    allowed = limits()
+    if (cells := text.count(separator) + text.count("\n")) > allowed.cells:
+        refuse(f"{name} has about {cells:,} cells, more than {allowed.cells:,}")
+    for line in text.split("\n"):
+        if line.count(separator) >= allowed.columns:
+            refuse_large_table(name, 1, re.sub('"[^"]*"', "", line).count(separator) + 1)
 
 
 def separator_of(text: str, suffix: str = ".csv") -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import math
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from ordbridge.errors import InputError
+from ordbridge.files.cell_count import refuse_large_workbook
 from ordbridge.files.sheet import CellGrid, Row
 
 __all__ = ["cell_text", "grids_of_workbook"]
@@ -19,10 +19,11 @@ INSTALL = "pip install 'ordbridge[excel]'"
 
 def grids_of_workbook(path: Path, name: str, kind: str) -> dict[str, CellGrid]:
     """Return the sheets that hold anything, by name."""
-    import pandas as pd
-
     engine = "openpyxl" if kind == "xlsx" else "odf"
     try:
+        refuse_large_workbook(path, name, kind)
+        import pandas as pd  # later, because it takes as long as the rest
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of openpyxl, about styles and validation, which do not matter here
             frames = pd.read_excel(
@@ -32,7 +33,7 @@ def grids_of_workbook(path: Path, name: str, kind: str) -> dict[str, CellGrid]:
         package = "openpyxl" if kind == "xlsx" else "odfpy"
         raise InputError(f"to read {name}, install {package}: {INSTALL}; or save it as .csv") from None
     except Exception as error:  # damaged archives fail in many ways inside these libraries
-        if isinstance(error, MemoryError):
+        if isinstance(error, (InputError, MemoryError)):
             raise
         raise InputError(f"cannot read {name}: it is damaged or protected ({type(error).__name__}: {error})") from None
     grids = {}
@@ -44,8 +45,6 @@ def grids_of_workbook(path: Path, name: str, kind: str) -> dict[str, CellGrid]:
             grids[str(sheet)] = CellGrid(rows, name)
     if not grids:
         raise InputError(f"{name} is empty")
-    if kind == "xlsx":
-        _refuse_unsaved_formulas(path, name)
     return grids
 
 
@@ -65,22 +64,3 @@ def cell_text(value: Any) -> str | None:
         return value.isoformat()
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return text if text.strip() and text not in ("NaT", "<NA>") else None
-
-
-def _refuse_unsaved_formulas(path: Path, name: str) -> None:
-    """Refuse a workbook with formulas whose results were never saved: their cells would look empty."""
-    with zipfile.ZipFile(path) as archive:
-        sheets = [part for part in archive.namelist() if part.startswith("xl/worksheets/") and part.endswith(".xml")]
-        if not any(b"<f>" in archive.read(part) or b"<f " in archive.read(part) for part in sheets):
-            return
-    import openpyxl
-
-    formulas, values = (openpyxl.load_workbook(path, data_only=saved) for saved in (False, True))
-    for sheet in formulas.worksheets:
-        for row in sheet.iter_rows():
-            for cell in row:
-                if cell.data_type == "f" and values[sheet.title][cell.coordinate].value is None:
-                    raise InputError(
-                        f"cell {cell.coordinate} of {name} has a formula without a saved result; open the file in a "
-                        "spreadsheet program and save it"
-                    )

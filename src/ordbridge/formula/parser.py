@@ -11,6 +11,7 @@ Grammar (precedence as in R: ``^``, unary minus, ``:``, ``* /``, ``+ -``)::
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple, NoReturn
@@ -337,6 +338,8 @@ class _Parser:
 
     def arithmetic_atom(self) -> Node:
         if number := self.take("number"):
+            if math.isinf(float(number.text)):
+                _refuse(number.position, f"the number {number.text} is beyond every number of a computer")
             return Number(number.text)
         if parenthesis := self.take("("):
             self.deeper(parenthesis)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from ordbridge.errors import InputError
+from ordbridge.files.source import regular_file
 from ordbridge.formula import parse, parse_one_side, written
 from ordbridge.models.columns import Column
 from ordbridge.models.engines import ENGINES
@@ -76,8 +77,7 @@ def load(path: str | os.PathLike[str]) -> Fit:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; a fit is a file (a power run is read by ordbridge.power.load)")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
+    regular_file(path)
     try:
         with pa.memory_map(str(path)) as source, ipc.open_file(source) as file:
             table = file.read_all()

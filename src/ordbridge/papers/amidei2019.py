@@ -12,6 +12,7 @@ import os
 import re
 import warnings
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from ordbridge import data, figures
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.files.source import text_of
 from ordbridge.papers.amidei_printed import (
     COMMON_QUESTIONS,
     SLIPS,
@@ -147,7 +149,7 @@ def _ratings(path: str | os.PathLike[str], reader: Any) -> pa.Table:
         return tables.read(path)
     if str(path).endswith(".csv") and os.path.isfile(path):
         with open(path, encoding="utf-8-sig", errors="replace") as file:
-            if {"item", "participant", "criterion", "rating"} <= set(file.readline().strip().split(",")):
+            if {"item", "participant", "criterion", "rating"} <= set(file.readline(10_000).strip().split(",")):
                 return tables.read(path)
     table: pa.Table = reader(path)
     return table
@@ -164,9 +166,7 @@ def _analysed(table: pa.Table, item: str, cautions: list[str], where: str) -> Re
 def _printed(path: str | os.PathLike[str]) -> Printed:
     """Read the paper's coefficients as its reader typed them."""
     names = ("criterion", "rater_a", "rater_b", "kappa", "gamma")
-    if not os.path.isfile(path):
-        raise InputError(f"there is no file {path}")
-    with open(path, encoding="utf-8-sig", newline="") as file:
+    with StringIO(text_of(path), newline="") as file:
         reader = csv.DictReader(file)
         missing = [name for name in names if name not in (reader.fieldnames or [])]
         if missing:

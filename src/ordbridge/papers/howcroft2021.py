@@ -8,7 +8,6 @@ is in :mod:`ordbridge.papers.howcroft_evidence`.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import product
@@ -20,6 +19,7 @@ import numpy as np
 from ordbridge.checks import number_of_workers, whole
 from ordbridge.deprecated import old_names
 from ordbridge.errors import InputError
+from ordbridge.leftovers import scratch_folder
 from ordbridge.models.engines import engine_name
 from ordbridge.papers.past_studies import settings_from
 from ordbridge.papers.reproduction import Claim, Reproduction
@@ -214,7 +214,7 @@ def reproduce(
     fitted = {**models, "clmm": {**models["clmm"], **({"start": start} if start else {})}}
     mixed = {kind: fitted[kind] for kind in ("lmer", "clmm")}
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()) if store is None else store)
+        folder = stack.enter_context(scratch_folder()) if store is None else Path(store)
         if engine == "r" and tell is not None:
             tell(_how_long(grids, datasets, fitted, seed, jobs, folder))
         runs = {}

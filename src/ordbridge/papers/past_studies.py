@@ -223,6 +223,8 @@ def _parts(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[t
     ratings = pa.table(needed)
     # As text, so that systems named by numbers are systems and no trend.
     ratings = ratings.set_column(0, "system", pa.array([_text(s) for s in ratings["system"].to_pylist()], pa.string()))
+    if not ratings.num_rows:
+        raise InputError(f"{name} has no rows")
     keep = np.array([s is not None for s in ratings["system"].to_pylist()]) & ~ratings["rating"].is_null().to_numpy()
     splitting = [column for column in ("dataset", "criterion") if column in table.column_names]
     splitting = [column for column in splitting if len(table[column].unique()) > 1]

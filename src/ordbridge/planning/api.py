@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from ordbridge.deprecated import renamed_arguments
+from ordbridge.leftovers import scratch_folder
 from ordbridge.notebooks import bar_in_notebook
 from ordbridge.planning.answer import answer
 from ordbridge.planning.question import ask
@@ -213,6 +214,7 @@ def plan(
         looks=looks,
         shape=shape,
     )
-    with tempfile.TemporaryDirectory(prefix="ordbridge-plan-") as temporary, bar_in_notebook(progress) as tell:
-        findings = simulate(question, Path(temporary if store is None else store), jobs, tell, progress_of_fits)
+    folder = scratch_folder() if store is None else nullcontext(Path(store))
+    with folder as place, bar_in_notebook(progress) as tell:
+        findings = simulate(question, place, jobs, tell, progress_of_fits)
     return answer(question, findings)

@@ -217,6 +217,10 @@ def score_of(model: Model, table: pa.Table, engine: str, reference: str | None =
         found = engine_module(engine).fit(problem)
     except FAILURES:
         return None
+    if model.term not in found.terms:
+        raise InputError(
+            f"the planned formula has no term {model.term!r} with these ratings; is this plan of another study?"
+        )
     score = Score.of(found, model.term)
     return score if np.isfinite(score.p_value) else None
 

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
 from ordbridge import __version__
+from ordbridge.checks import choice, fits_hint
 from ordbridge.design import counterbalanced
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
+from ordbridge.files.source import json_of, text_of
+from ordbridge.models.kinds import KINDS
 from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, pairs_of
 from ordbridge.planning.planned_test import TESTS
@@ -26,6 +29,7 @@ __all__ = ["Protocol", "model_of", "protocol_of", "read_protocol", "sheet_of", "
 
 KIND = "ordbridge plan"
 FORMAT = 2
+FAMILIES = ("pair", "pairs", "reference", "any")
 
 
 @dataclass(frozen=True)
@@ -106,14 +110,27 @@ class Protocol:
         plain["systems"] = tuple(plain["systems"])
         plain["pairs"] = tuple((low, high) for low, high in plain["pairs"])
         plain["looks"] = tuple(plain["looks"])
+        for name, hint in get_type_hints(cls).items():
+            if not fits_hint(plain[name], hint):
+                raise TypeError(f"{name} is {plain[name]!r}")
         if plain["test"] not in TESTS:
             raise ValueError(f"test is {plain['test']!r}")
         if not 0 < plain["critical_value"] < 1:
             raise ValueError(f"critical_value is {plain['critical_value']!r}")
-        for look in plain["looks"]:
-            if not (look["participants"] >= 1 and look["critical"] > 0 and look["normal"] > 0 < look["share"] <= 1):
-                raise ValueError(f"look {look['look']} has an impossible boundary")
+        choice("model", plain["model"], KINDS)
+        choice("family", plain["family"], FAMILIES)
+        _check_looks(plain["looks"], plain["pairs"])
         return cls(**plain)
+
+
+def _check_looks(looks: tuple[dict[str, Any], ...], pairs: tuple[tuple[str, str], ...]) -> None:
+    for number, row in enumerate(looks, 1):
+        keys = ("participants", "critical", "normal", "share")
+        whole = row.get("look") == number and all(fits_hint(row.get(key), float) for key in keys)
+        if not (whole and row["participants"] >= 1 and row["critical"] > 0 and row["normal"] > 0 < row["share"] <= 1):
+            raise ValueError(f"look {number} is {row!r}")
+    if looks and len(pairs) != 1:
+        raise ValueError("it has looks, which are for one pair of systems")
 
 
 def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any = None) -> Protocol:
@@ -196,11 +213,11 @@ def read_protocol(path: str | PathLike[str]) -> Protocol:
     InputError
         If it is not one.
     """
+    if not Path(path).exists():
+        raise InputError(f"there is no file {path}; ordbridge plan --json {path} writes one")
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; ordbridge plan --json {path} writes one") from None
-    except (OSError, ValueError) as error:
+        values = json_of(text_of(path), path)
+    except json.JSONDecodeError as error:
         raise InputError(f"cannot read the plan {path}: {error}") from None
     if not isinstance(values, dict) or values.get("kind") != KIND:
         raise InputError(f"{path} is not a plan; give the file that ordbridge plan --json wrote")

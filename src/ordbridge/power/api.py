@@ -153,9 +153,16 @@ def carry_out(
     folder = Store(path, assignment.manifest())
     try:
         execute(assignment, folder, start_backend, progress, work)
-        return Run(path, folder.manifest)
+        return _asked_for(assignment, Run(path, folder.manifest | {"sims": assignment.sims}))
     finally:
         folder.close()
+
+
+def _asked_for(assignment: Assignment, run: Run) -> Run:
+    """Return of a folder that has more what was asked for now, and critical values of an earlier call if complete."""
+    if assignment.calibration == run.calibration or not (assignment.calibration or run.missing):
+        return run
+    return Run(run.path, run.manifest | {"calibration": assignment.calibration})
 
 
 def default_store(

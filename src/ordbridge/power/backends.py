@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from ordbridge.checks import choice, number_of_workers
 from ordbridge.errors import InputError
-from ordbridge.leftovers import sweep
+from ordbridge.leftovers import claim_semaphores, sweep
 from ordbridge.power.worker import start
 
 __all__ = [
@@ -143,7 +143,10 @@ class LokyBackend:
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
         """Send one batch to a worker."""
         with environment(PYTHONSAFEPATH="1"):
+            first = not self._executor._processes
             future: Future = self._executor.submit(work, batch)
+        if first:
+            claim_semaphores()
         return future
 
     def answer(self, future: Future) -> Any:

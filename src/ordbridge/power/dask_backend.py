@@ -21,6 +21,10 @@ __all__ = ["DaskBackend"]
 CONNECT_SECONDS = 30
 PATIENCE = 40.0  # seconds without a scheduler, or without any worker, until a run ends
 LOOK_SECONDS = 2.0
+LOCAL_ENVIRONMENT = {
+    **WORKERS_ENVIRONMENT,
+    "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",  # of workers here, whose stderr is ours
+}
 LOGGERS = (
     "distributed",
     "distributed.client",
@@ -49,14 +53,14 @@ class DaskBackend:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._cluster, self._address = None, scheduler or "this machine"
         # Dask's nannies change the environment of this very process whenever they start a worker, and leave it so
-        self._environment = {name: os.environ.get(name) for name in (*WORKERS_ENVIRONMENT, "PYTHONHASHSEED")}
+        self._environment = {name: os.environ.get(name) for name in (*LOCAL_ENVIRONMENT, "PYTHONHASHSEED")}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of other versions on the workers: those are in the manifest
                 if scheduler is None:
                     self._cluster = _local_cluster(jobs)
                 self._client = distributed.Client(scheduler or self._cluster, timeout=CONNECT_SECONDS)
-        except (OSError, RuntimeError, ValueError, TypeError) as error:  # a TypeError: tls:// without certificates
+        except Exception as error:  # tls:// without certificates, nobody there, or a scheduler that speaks otherwise
             self._speak()
             if isinstance(error, InputError):
                 raise
@@ -68,6 +72,35 @@ class DaskBackend:
         # A scheduler of somebody else's sends the tasks of a dead worker to others; a nanny starts a new worker.
         self._executor = self._client.get_executor(pure=False)
         self._watch = _Watch(self._client)
+        if scheduler is not None:
+            try:
+                self._compare_versions()
+            except BaseException:
+                self.close()
+                raise
+
+    def _compare_versions(self) -> None:
+        """Refuse workers whose Python or ordbridge is another one: they would not understand what is sent."""
+        try:
+            found = self._client.get_versions(packages=["ordbridge"])
+        except Exception as error:
+            raise ClusterError(
+                f"the Dask scheduler at {self._address} does not answer ({_first_line(error)})"
+            ) from None
+        here = _versions(found["client"])
+        for worker, versions in found["workers"].items():
+            for name, version in _versions(versions).items():
+                if name != "distributed" and version != here[name]:
+                    raise ClusterError(
+                        f"the worker {worker} has {name} {version}, and here is {here[name]}; install the same there"
+                    )
+        there = _versions(found["scheduler"])["distributed"]
+        if there != here["distributed"]:
+            warnings.warn(
+                f"the Dask scheduler at {self._address} has distributed {there} and this program "
+                f"{here['distributed']}; if it does not answer, install the same",
+                stacklevel=2,
+            )
 
     @property
     def jobs(self) -> int:
@@ -143,6 +176,8 @@ class DaskBackend:
             with suppress(Exception):
                 if part is not None:
                     part.close(timeout=patience)
+        if self._cluster is not None:
+            self._cluster.shutdown_on_close = False  # or Dask tries once more at the end, and shows how it fails
         restore(self._environment)
         self._speak()
 
@@ -192,12 +227,12 @@ def _local_cluster(jobs: int) -> Any:
             "pip install 'ordbridge[dask]'"
         ) from None
     settings = {
-        "distributed.nanny.pre-spawn-environ": WORKERS_ENVIRONMENT,
+        "distributed.nanny.pre-spawn-environ": LOCAL_ENVIRONMENT,
         # a web server is always started; this one has no pages
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
     }
-    with dask.config.set(settings), environment(**WORKERS_ENVIRONMENT):
+    with dask.config.set(settings), environment(**LOCAL_ENVIRONMENT):
         return distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
@@ -211,6 +246,17 @@ def _local_cluster(jobs: int) -> Any:
                 "dashboard_address": "127.0.0.1:0",
             },
         )
+
+
+def _versions(told: dict[str, Any]) -> dict[str, str]:
+    """Return the versions that have to agree, as Dask tells them."""
+    packages = told.get("packages") or {}
+    python = str((told.get("host") or {}).get("python", "unknown"))
+    return {
+        "Python": ".".join(python.split(".")[:2]),
+        "ordbridge": str(packages.get("ordbridge") or "unknown"),
+        "distributed": str(packages.get("distributed") or "unknown"),
+    }
 
 
 def _first_line(error: BaseException) -> str:

@@ -237,7 +237,7 @@ def _axes(axes: Mapping[str, Any], truths: Mapping[str, Truth]) -> dict[str, tup
     if "" not in truths:
         given.setdefault("variance", tuple(truths))
         for name in given["variance"]:
-            if name not in truths:
+            if not isinstance(name, str) or name not in truths:
                 raise InputError(f"there is no setting {name!r}; choose one of: {', '.join(truths)}")
     return {name: given[name] for name in (*(n for n in ORDER if n in given), *(n for n in given if n not in ORDER))}
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
+from ordbridge.files.source import json_of, text_of
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.power.calibration import NULL
@@ -28,7 +29,7 @@ __all__ = [
     "MOST_SIMS",
     "asked_meanwhile",
     "differences",
-    "explain_full_disk",
+    "explain_failed_write",
     "identity_of",
     "read_manifest",
     "write_manifest",
@@ -54,7 +55,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"there is no power run in {path}: it has no {FILE}")
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = json_of(text_of(file), FILE)
         if not isinstance(manifest, dict):
             raise InputError("it is not an object")
         if manifest["format"] != FORMAT:
@@ -101,13 +102,18 @@ def write_manifest(path: Path, values: Mapping[str, Any]) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             partial.unlink()
-        explain_full_disk(error, path)
+        explain_failed_write(error, path)
 
 
-def explain_full_disk(error: OSError, path: Path) -> NoReturn:
-    """Say what to do if there is no room left, and raise any other error as it is."""
+def explain_failed_write(error: OSError, path: Path) -> NoReturn:
+    """Say what to do if there is no room left, or if the file system does not do what it is asked."""
     if error.errno not in FULL:
-        raise error
+        why = error.strerror or str(error)
+        raise OSError(
+            error.errno or errno.EIO,
+            f"cannot write to {path} ({why}): what was stored stays readable; give the same command again, or name a "
+            "folder on another disk",
+        ) from None
     raise OSError(
         error.errno or errno.ENOSPC,
         f"no space left for {path}: what was stored stays readable; free some space and give the same command again",

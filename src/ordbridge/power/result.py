@@ -113,15 +113,17 @@ class Run:
     @property
     def missing(self) -> int:
         """How many of the fits that were asked for are not there: of a run that goes on or was stopped."""
+        there = pc.equal(self._read(["engine"])["engine"], self.engine).to_numpy()
+        return sum(self._wanted.values()) * len(self.models) - int(there.sum())
+
+    @cached_property
+    def _wanted(self) -> dict[str, int]:
+        """How many datasets of each cell were asked for."""
         wanted = {cell.label: int(self.manifest["sims"]) for cell in self.grid.cells}
         if self.calibration:
             nulls = {null.label for own in null_cells(self.grid.cells, self.models).values() for null in own}
             wanted |= {label: max(wanted.get(label, 0), self.calibration) for label in nulls}
-        fits = self._read(["cell", "replicate", "engine"])
-        place = pc.fill_null(pc.index_in(fits["cell"], pa.array(list(wanted), pa.string())), len(wanted)).to_numpy()
-        asked = np.array([*wanted.values(), 0])[place]  # nulls of an earlier call are no longer asked for
-        there = (fits["replicate"].to_numpy() < asked) & pc.equal(fits["engine"], self.engine).to_numpy()
-        return sum(wanted.values()) * len(self.models) - int(there.sum())
+        return wanted
 
     @property
     def cells(self) -> pa.Table:
@@ -302,8 +304,12 @@ class Run:
         return audit_runs([self], alpha)
 
     def _read(self, columns: list[str]) -> pa.Table:
-        """Read columns of all fits in the order of the grid, replicates, models, engines."""
+        """Read columns of the fits that were asked for, in the order of the grid, replicates, models, engines."""
         table = read_fits(self.path, self.manifest, columns)
+        wanted = self._wanted
+        place = pc.fill_null(pc.index_in(table["cell"], pa.array(list(wanted), pa.string())), len(wanted)).to_numpy()
+        asked = np.array([*wanted.values(), 0])[place]  # the folder may have more, and nulls of an earlier call
+        table = table.filter(pa.array(table["replicate"].to_numpy() < asked))
         order = {
             "cell": pa.array([*(cell.label for cell in self.grid.cells), *self.manifest.get("null_cells", ())]),
             "model": pa.array([model.name for model in self.models], pa.string()),

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 
 from ordbridge.errors import InputError
 from ordbridge.power.fit_table import FITS
-from ordbridge.power.manifest import FILE, differences, explain_full_disk, identity_of, read_manifest, write_manifest
+from ordbridge.power.manifest import FILE, differences, explain_failed_write, identity_of, read_manifest, write_manifest
 from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
 from ordbridge.writing import sync_file, sync_folder
 
@@ -149,7 +149,7 @@ class Store:
             sync_folder(final.parent)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            explain_full_disk(error, self.path)
+            explain_failed_write(error, self.path)
         return final
 
     def _merge(self) -> None:
@@ -202,7 +202,7 @@ def _lock(path: Path) -> FileLock:
         _write_holder(holder)
     except OSError as error:
         lock.release()
-        explain_full_disk(error, path)
+        explain_failed_write(error, path)
     return lock
 
 

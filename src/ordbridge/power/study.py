@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ordbridge.errors import InputError
+from ordbridge.files.source import text_of, toml_of
 from ordbridge.power.api import run
 from ordbridge.power.grid import Grid
 from ordbridge.power.result import Run
@@ -141,13 +141,10 @@ def read_study(source: str | os.PathLike[str], axes: Mapping[str, Any] | None = 
     ordbridge.errors.InputError: there is no file nowhere.toml
     """
     path = Path(source)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
+    values = toml_of(text_of(path), path)
     _known(path, "section", values, SECTIONS)
+    if not isinstance(values.get("preset", ""), str):
+        raise InputError(f"{path}: preset = {values['preset']!r} is not a name")
     for section in set(SECTIONS[1:]) & set(values):
         if not isinstance(values[section], dict):
             raise InputError(f"{path}: {section} must be a section [{section}]")
@@ -181,6 +178,8 @@ def _design(path: Path, values: dict[str, Any]) -> Any:
         return values
     if set(values) != {"table"}:
         raise InputError("[design] with a table has nothing else")
+    if not isinstance(values["table"], str):
+        raise InputError(f"[design] table = {values['table']!r} is not the name of a file")
     return str(path.parent / values["table"])
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ import tomli_w
 
 from ordbridge.checks import choice, number, numbers
 from ordbridge.errors import InputError
+from ordbridge.files.source import text_of, toml_of
 from ordbridge.models.residuals import LINKS
 from ordbridge.simulate.parameters import ascending, correlation, deviations, spreads
 from ordbridge.simulate.threshold_distribution import ThresholdDistribution
@@ -396,14 +395,8 @@ class Truth:
         """Read a truth from a TOML file, or from TOML text (a string with an equals sign)."""
         text, where = str(source), "the text"
         if not (isinstance(source, str) and "=" in source):
-            path, where = Path(source), str(source)
-            if not path.is_file():
-                raise InputError(f"there is no file {path}")
-            text = path.read_text(encoding="utf-8")
-        try:
-            return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{where} is not valid TOML: {error}") from None
+            text, where = text_of(source), str(source)
+        return cls.from_dict(toml_of(text, where))
 
 
 def _per_system(sd: tuple[float, ...], systems: int) -> np.ndarray:

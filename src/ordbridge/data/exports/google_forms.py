@@ -14,7 +14,7 @@ TIMESTAMPS = {"timestamp", "zeitstempel", "horodateur", "marcatemporal", "marcad
 
 def recognise(sheet: Sheet) -> bool:
     """Tell whether the first column is the form's time stamp, and questions follow, not the columns of a long table."""
-    first, *others = sheet.header
+    first, *others = sheet.header or [""]
     if plain(first) not in TIMESTAMPS:
         return False
     if any(name.rstrip().endswith("]") for name in others):

@@ -17,6 +17,8 @@ from ordbridge.data.values import looks_like_ratings
 from ordbridge.data.vocabulary import is_aside
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet
+from ordbridge.files.limits import refuse_large_table
+from ordbridge.files.source import json_of
 from ordbridge.files.workbook import cell_text
 
 __all__ = ["is_json", "is_short_json", "of_json", "prepare", "recognise"]
@@ -55,22 +57,26 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
     controls: dict[str, None] = {}
     skipped = 0
     for task in value if isinstance(value, list) else [value]:
-        for annotation in task.get("annotations", task.get("completions")) or []:
+        for annotation in _objects(task.get("annotations", task.get("completions")), name, "annotations"):
             if annotation.get("was_cancelled") or annotation.get("skipped"):
                 skipped += 1
                 continue
             answers: dict[str, str | None] = {}
-            for result in annotation.get("result") or []:
+            for result in _objects(annotation.get("result"), name, "result"):
                 if result.get("type") == "pairwise":
                     raise InputError(
                         f"{name} has pairwise comparisons; these are not ratings, and ordbridge analyses ratings"
                     )
                 control = result.get("from_name")
-                answer = _answer(result.get("value") or {})
+                answer = _answer(_object(result.get("value"), name, "value"))
+                if not isinstance(control or "", str):
+                    raise InputError(
+                        f"'from_name' of a task in {name} is not a name; export it again from Label Studio"
+                    )
                 if control is not None and answer is not None and control not in answers:
-                    answers[str(control)] = answer
+                    answers[control] = answer
             controls |= dict.fromkeys(answers)
-            data = _flat(task["data"])
+            data = _flat(_object(task["data"], name, "data"))
             records.append(
                 (
                     {
@@ -85,8 +91,10 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
     if not records:
         raise InputError(f"{name} has no annotations")
     columns: dict[str, list[str | None]] = {}
+    keys = [dict.fromkeys(key for record in records for key in record[part]) for part in (0, 1, 2, 3)]
+    refuse_large_table(name, len(records), sum(map(len, keys)))
     for part in (0, 1, 2, 3):
-        for key in dict.fromkeys(key for record in records for key in record[part]):
+        for key in keys[part]:
             title = f"data.{key}" if part == 2 and (key in controls or key in (*OWN, "task")) else key
             columns[title] = [_text(record[part].get(key)) for record in records]
     sheet = Sheet(columns, np.arange(1, len(records) + 1), name)
@@ -95,6 +103,20 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
         notes.append(f"{skipped} skipped annotations were left out")
     ratings, others = question_columns(sheet, list(controls))
     return sheet.noting(*notes, *others), Hints({"participant": "annotator"}, tuple(ratings), fallback={"item": "task"})
+
+
+def _objects(value: Any, name: str, what: str) -> list[dict[str, Any]]:
+    """Return a list of objects, which may be missing or null."""
+    if not isinstance(value or [], list) or not all(isinstance(one, dict) for one in value or []):
+        raise InputError(f"{what!r} of a task in {name} is not a list of objects; export it again from Label Studio")
+    return value or []
+
+
+def _object(value: Any, name: str, what: str) -> dict[str, Any]:
+    """Return an object, which may be missing or null."""
+    if not isinstance(value or {}, dict):
+        raise InputError(f"{what!r} of a task in {name} is not an object; export it again from Label Studio")
+    return value or {}
 
 
 def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -152,8 +174,8 @@ def _unwrapped(cell: str | None) -> str | None:
     if cell is None or not cell.lstrip().startswith(("[{", "{")):
         return cell
     try:
-        value = json.loads(cell)
-    except (json.JSONDecodeError, RecursionError):
+        value = json_of(cell, "a cell")
+    except ValueError:
         return cell
     first = value[0] if isinstance(value, list) and len(value) == 1 else value
     return _answer(first) if isinstance(first, dict) and any(kind in first for kind in CONTROLS) else cell

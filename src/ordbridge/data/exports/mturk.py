@@ -9,6 +9,7 @@ from typing import Any
 from ordbridge.data.exports.survey import is_asked, question_columns
 from ordbridge.data.parts import Hints
 from ordbridge.files import Sheet
+from ordbridge.files.source import json_of
 
 __all__ = ["prepare", "recognise"]
 
@@ -49,8 +50,8 @@ def _task_answers(cells: list[str | None]) -> dict[str, list[str | None]]:
     found: dict[str, list[str | None]] = {}
     for place, cell in enumerate(cells):
         try:
-            value = json.loads(cell) if cell else []
-        except (json.JSONDecodeError, RecursionError):
+            value = json_of(cell, "a cell") if cell else []
+        except ValueError:
             value = []
         for form in value if isinstance(value, list) else [value]:
             for name, answer in _fields(form):

@@ -18,6 +18,7 @@ from ordbridge.data.values import looks_like_ratings
 from ordbridge.data.vocabulary import is_aside
 from ordbridge.errors import InputError
 from ordbridge.files import Sheet, json_value
+from ordbridge.files.limits import refuse_large_table
 from ordbridge.files.workbook import cell_text
 
 __all__ = ["is_folder", "is_json", "of_folder", "of_json", "prepare", "recognise"]
@@ -27,7 +28,7 @@ VALUES = ("user_id", "instance_id_to_label_to_value")
 HOLDERS = {"slider", "text_box", "textbox", "number", "value", "input", "", "scale_", "likert", "range", "vas"}
 """Names of options that hold a value instead of being one."""
 _POINT = re.compile(r"(?:scale_)?(\d+)")
-_TIME = re.compile(r"(?:(\d+)d )?(?:(\d+)h )?(?:(\d+)m )?(\d+)s")
+_TIME = re.compile(r"(?:(\d{1,9})d )?(?:(\d{1,9})h )?(?:(\d{1,9})m )?(\d{1,9})s")
 OWN = ("user_id", "user", "instance_id", "id")
 OFF = ("", "false", "none", "null")
 Record = tuple[str | None, str | None, dict[str, Any], dict[str, dict[str, Any]]]  # who, what, beside, answers
@@ -65,11 +66,15 @@ def of_json(value: Any, path: Path) -> tuple[Sheet, Hints]:
 def _records(value: Any, path: Path) -> Iterable[Record]:
     if isinstance(value, dict) and VALUES[1] in value:
         times = value.get("instance_id_to_behavioral_data") or {}
+        if not isinstance(value[VALUES[1]], dict) or not isinstance(times, dict):
+            raise _unknown(path.name)
         for instance, labels in value[VALUES[1]].items():
             beside = {"seconds": _seconds(times.get(instance))}
-            yield cell_text(value["user_id"]), str(instance), beside, _by_schema(labels)
+            yield cell_text(value.get("user_id")), str(instance), beside, _by_schema(labels, path.name)
         return
     for line in value if isinstance(value, list) else [value]:
+        if not isinstance(line, dict):
+            raise _unknown(path.name)
         who = line.get("user_id", line.get("user")) or path.parent.name
         what = line.get("instance_id", line.get("id"))
         beside = {key: cell for key, cell in line.items() if key not in OWN and not isinstance(cell, (dict, list))}
@@ -78,19 +83,29 @@ def _records(value: Any, path: Path) -> Iterable[Record]:
             cell_text(who),
             cell_text(what),
             beside,
-            _by_schema(line.get("label_annotations", line.get("labels")) or {}),
+            _by_schema(line.get("label_annotations", line.get("labels")) or {}, path.name),
         )
 
 
-def _by_schema(labels: Any) -> dict[str, dict[str, Any]]:
+def _unknown(name: str) -> InputError:
+    return InputError(f"{name} has answers in a form that Potato does not write; give the files as Potato left them")
+
+
+def _by_schema(labels: Any, name: str) -> dict[str, dict[str, Any]]:
     """Return schema → option → value, from a mapping or from the pairs that version 2 writes."""
     if isinstance(labels, Mapping):
         return {
-            str(schema): dict(options) if isinstance(options, Mapping) else {"": options}
+            str(schema): {str(option): cell for option, cell in options.items()}
+            if isinstance(options, Mapping)
+            else {"": options}
             for schema, options in labels.items()
         }
     found: dict[str, dict[str, Any]] = {}
+    if not isinstance(labels, list):
+        raise _unknown(name)
     for pair in labels:
+        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], Mapping)):
+            raise _unknown(name)
         label, value = pair
         found.setdefault(str(label.get("schema", "")), {})[str(label.get("name", ""))] = value
     return found
@@ -100,7 +115,7 @@ def _seconds(behaviour: Any) -> str | None:
     """Return how long an annotation took, where that was recorded."""
     if not isinstance(behaviour, Mapping):
         return None
-    if isinstance(total := behaviour.get("total_time_ms"), (int, float)):
+    if isinstance(total := behaviour.get("total_time_ms"), (int, float)) and abs(total) < 1e15:
         return f"{total / 1000:g}"
     spent = _TIME.search(str(behaviour.get("time_string", "")))
     if not spent:
@@ -119,6 +134,8 @@ def _sheet(records: list[Record], name: str, table: Sheet | None = None) -> tupl
     }
     for key in dict.fromkeys(key for _, _, beside, _ in records for key in beside):
         columns[key] = [cell_text(beside.get(key)) for _, _, beside, _ in records]
+    schemas = {schema for *_, found in records for schema in found}
+    refuse_large_table(name, len(records), len(columns) + len(schemas))
     answers = [{schema: _given(options) for schema, options in found.items()} for *_, found in records]
     ratings = _answers_into(columns, answers)
     columns = {title: cells for title, cells in columns.items() if any(cells)}
