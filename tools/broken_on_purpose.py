@@ -197,13 +197,13 @@ BREAKS = [
     Break(
         "Ctrl-C while R starts",
         "bridge/session.py",
-        "    if pressed.is_set():\n        raise KeyboardInterrupt",
+        "        self.note()\n",
         "",
         "bridge/test_interrupted_start.py -k while_r_starts",
     ),
     Break(
         "SIGTERM",
-        "cli/talk.py",
+        "cli/signals.py",
         '"SIGTERM", ',
         "",
         "bridge/test_interrupted_start.py -k command_that_is_ended_says_so[SIGTERM",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -11,9 +12,10 @@ from importlib.util import find_spec
 
 from ordbridge import __version__
 from ordbridge.cli import talk, wording
+from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 COMMANDS = (
     "app",
@@ -39,13 +41,39 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 if all went well, 2 on bad input, 1 on other failures, 130 on Ctrl-C, 143 if ended."""
+    with GracefulShutdown() as shutdown:
+        return _main(arguments, shutdown)
+
+
+def program() -> None:
+    """Be the program ``ordbridge``, which a signal can end at any moment."""
+    shutdown, code = GracefulShutdown(), 1  # the code of a traceback
+    atexit.register(lambda: shutdown.leave(code))  # called last, because it is registered first
+    shutdown.__enter__()
     try:
-        with talk.ended_politely():
-            args = _read(arguments)
-            return _run(args)
-    except KeyboardInterrupt as error:  # before there was a command
-        talk.tell("ordbridge: stopped")
-        return error.code if isinstance(error, talk.Ended) else 130
+        code = _main(None, shutdown)
+        shutdown.only_note()
+    except SystemExit as end:  # of argparse
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Stopped:  # between two lines here
+        pass
+    sys.exit(code)
+
+
+def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
+    try:
+        args = _read(arguments)
+        code = _run(args)
+        if "until_stopped" in args:  # that is how it ends
+            shutdown.code = None
+    except BaseException:
+        if shutdown.code is None:
+            raise
+        code = 0
+    if shutdown.code is None or shutdown.code == code:
+        return code
+    talk.tell("ordbridge: stopped")  # before there was a command, or a library kept the signal to itself
+    return shutdown.code
 
 
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -65,7 +93,9 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(args: argparse.Namespace) -> int:
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except InputError as error:
         return _complain(args, error, 2)
     except (BridgeError, ClusterError, FitError) as error:
@@ -75,10 +105,8 @@ def _run(args: argparse.Namespace) -> int:
         return 1
     except OSError as error:
         return _complain(args, error.strerror or error, 1)
-    except talk.Ended as error:
-        return _complain(args, "stopped", error.code)
-    except KeyboardInterrupt:
-        return _complain(args, "stopped", 130)
+    except KeyboardInterrupt as error:
+        return _complain(args, "stopped", error.code if isinstance(error, Stopped) else 130)
 
 
 def _complain(args: argparse.Namespace, error: object, code: int) -> int:
