@@ -88,7 +88,6 @@ def test_a_signal_inside_a_callback_of_r_is_raised_when_r_has_returned(name: str
     """What is raised inside a callback of rpy2 is printed and lost."""
     done = python(f"""
         import os, signal
-        import rpy2.rinterface_lib.callbacks as callbacks
         from ordbridge.bridge import session
 
         class Ended(BaseException): ...
@@ -98,6 +97,7 @@ def test_a_signal_inside_a_callback_of_r_is_raised_when_r_has_returned(name: str
 
         signal.signal(signal.{name}, end)
         r = session._get_session()
+        import rpy2.rinterface_lib.callbacks as callbacks
         callbacks.consolewrite_print = lambda text: os.kill(os.getpid(), signal.{name})
         try:
             with r.lock, r.interruptible():
@@ -148,9 +148,12 @@ def test_a_signal_that_a_library_keeps_to_itself_ends_the_program_all_the_same()
     assert (kept.returncode, kept.stdout, kept.stderr) == (143, "swallowed\n", "ordbridge: stopped\n")
     forever = as_program(
         """
-        os.kill(os.getpid(), signal.SIGINT)
+        pressed = False
         while True:
             try:
+                if not pressed:
+                    pressed = True
+                    os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(60)
             except BaseException:
                 pass

@@ -106,7 +106,7 @@ class Server:
         return f"http://{HOST}:{self._server.server_port}/?key={self.key}"
 
     def doorway(self) -> str:
-        """Return a file that leads to the page and that only this user can read: anybody sees what a browser is given."""
+        """Return a file that leads to the page, readable by this user only: anybody sees what a browser is given."""
         file = self.jobs.folder / "open.html"
         file.write_text(f'<meta http-equiv="refresh" content="0; url={self.address}">', encoding="utf-8")
         return file.as_uri()
