@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import http.client
 import json
-import multiprocessing
 import os
-import resource
 import shutil
 import signal
 import socket
@@ -24,7 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ordbridge.app import Server, analyses, jobs, next_study, work
+from ordbridge.app import Server, analyses, jobs, next_study
 from ordbridge.app.analyses import write_demo
 from ordbridge.app.given import Given
 from ordbridge.app.jobs import Jobs
@@ -504,25 +502,24 @@ def test_no_more_jobs_than_allowed_run_at_once(quiet: Server) -> None:
     assert status == 200, said
 
 
-def hungry(given: Given) -> dict[str, Any]:
-    """Take more memory than there may be."""
-    return {"taken": len(bytearray(3 * 2**30))}
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what a process can write to")
-def test_a_job_has_a_memory_limit_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(work.KINDS, "hungry", hungry)
+@pytest.mark.parametrize(("limit", "word"), [(1.5, "error"), (16.0, "result")])
+def test_a_job_has_a_memory_limit_of_its_own(limit: float, word: str, tmp_path: Path) -> None:
+    code = f"""
+        import json, os
+        from multiprocessing import Pipe
+        from ordbridge.app import work
+
+        work.KINDS["hungry"] = lambda given: {{"taken": len(bytearray(2 * 2**30))}}
+        own, other = Pipe(duplex=False)
+        work.carry_out(other, "hungry", {str(tmp_path)!r}, None, None, {{}}, "job", {limit})
+        print(json.dumps(own.recv()))
+    """
     (tmp_path / "job").mkdir()
-    context = multiprocessing.get_context("fork")
-    for limit, word in ((2.0, "error"), (8.0, "result")):
-        own, other = context.Pipe(duplex=False)
-        words = (other, "hungry", str(tmp_path), None, None, {}, "job", limit)
-        process = context.Process(target=work.carry_out, args=words)
-        process.start()
-        said = own.recv()
-        process.join()
-        assert list(said) == [word]
-        if word == "error":
-            assert "more than the 2 GB of memory" in said["error"] and "--memory 4" in said["error"]
-    assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY  # of this process
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    said = json.loads(done.stdout)
+    assert list(said) == [word]
+    if word == "error":
+        assert "more than the 1.5 GB of memory" in said["error"] and "--memory 3" in said["error"]

@@ -165,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
     app: Server
     timeout = PATIENCE
     wbufsize, disable_nagle_algorithm = CHUNK, True  # an answer goes out at once and as one: a slider waits for it
-    protocol_version = "HTTP/1.1"
+    protocol_version, default_request_version = "HTTP/1.1", "HTTP/1.0"  # of the answer to what is no request, too
     server_version = "ordbridge"
     sys_version = ""
 

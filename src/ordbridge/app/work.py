@@ -21,6 +21,7 @@ from ordbridge.app import analyses, next_study
 from ordbridge.app.given import Given
 from ordbridge.app.wording import on_page, unforeseen
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
+from ordbridge.power.faults import is_of_the_machine
 from ordbridge.progress import Progress
 
 __all__ = ["KINDS", "carry_out"]
@@ -66,12 +67,8 @@ def carry_out(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say is in the results
             connection.send({"result": KINDS[kind](Given(file, second, options, folder, tell))})
-    except (InputError, FitError, BridgeError, ClusterError) as refusal:
-        connection.send({"error": on_page(str(refusal))})
-    except MemoryError:
-        connection.send({"error": too_much_memory(memory)})
     except Exception as error:
-        connection.send({"error": unforeseen(error)})
+        connection.send({"error": _sentence(error, memory)})
 
 
 def limit_memory(gigabytes: float) -> None:
@@ -87,12 +84,16 @@ def limit_memory(gigabytes: float) -> None:
         )
 
 
-def too_much_memory(gigabytes: float) -> str:
-    """Say that a computation reached its limit, and what to do."""
-    return (
-        f"this needs more than the {gigabytes:g} GB of memory that a computation may use; "
-        f"start ordbridge app --memory {2 * gigabytes:g}, or take fewer ratings or a smaller study"
-    )
+def _sentence(error: Exception, memory: float) -> str:
+    """Say why there is no result: the limit, the user's choices or data, the disk, or ordbridge itself."""
+    if isinstance(error, MemoryError) or (isinstance(error, FitError) and is_of_the_machine(error)):
+        return (
+            f"this needs more than the {memory:g} GB of memory that a computation may use; "
+            f"start ordbridge app --memory {2 * memory:g}, or take fewer ratings or a smaller study"
+        )
+    if isinstance(error, (InputError, FitError, BridgeError, ClusterError)):
+        return on_page(str(error))
+    return unforeseen(error)
 
 
 def _end_with_the_server() -> None:
