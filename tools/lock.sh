@@ -19,6 +19,7 @@ lock() {
 
 upgrade=("$@")
 lock dev pyproject.toml --extra dev "${upgrade[@]}"
+lock runtime pyproject.toml --constraint tools/locks/dev.txt "${upgrade[@]}"
 lock build tools/locks/build.in --constraint tools/locks/dev.txt "${upgrade[@]}"
 lock checks tools/checks.txt "${upgrade[@]}"
 lock audit tools/locks/audit.in "${upgrade[@]}"
