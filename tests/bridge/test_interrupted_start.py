@@ -164,6 +164,19 @@ def test_a_signal_that_a_library_keeps_to_itself_ends_the_program_all_the_same()
 
 
 @pytest.mark.slow
+def test_a_signal_in_a_callback_that_can_only_ignore_it_is_raised_again() -> None:
+    done = as_program("""
+        import weakref
+        class Thing: ...
+        thing = Thing()
+        kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        del thing
+        time.sleep(60)
+    """)
+    assert (done.returncode, done.stderr) == (143, "ordbridge doctor: stopped\n")
+
+
+@pytest.mark.slow
 def test_compiled_code_that_never_looks_up_is_ended() -> None:
     done = as_program(
         """

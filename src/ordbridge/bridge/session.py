@@ -85,7 +85,7 @@ def _get_session() -> _Session:
     global _session
     with _starting:
         if _session is None:
-            with _WaitingSignals() as waiting, _blocked_signals():  # half-way, R would be left half started
+            with _WaitingSignals() as waiting, _no_ctrl_c_for_children():  # half-way, R would be left half started
                 _session = _Session(waiting)
         elif _session.process != os.getpid():
             raise BridgeError(
@@ -181,9 +181,9 @@ class _WaitingSignals:
 
 
 @contextmanager
-def _blocked_signals() -> Iterator[None]:
-    """Keep signals from the programs that rpy2 runs on its way to R."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+def _no_ctrl_c_for_children() -> Iterator[None]:
+    """Keep Ctrl-C from the programs that rpy2 runs on its way to R, and that a terminal would end with this one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
