@@ -5,7 +5,8 @@
 Every command is started, and SIGTERM or SIGINT sent after a random time: to the program alone, as a batch system may
 do, or to all its processes, as a terminal does. It must end within five seconds with 143 or 130, say that it was
 stopped, show no traceback and leave no process. All that it had told to be done must be in its store. A command that
-was done before the signal came ends with 0. A case is known by its number, so that ``--only 17`` repeats it.
+was done before the signal came ends with 0. The time counts from the moment when ordbridge listens to signals: before
+that, Python itself is starting. A case is known by its number, so that ``--only 17`` repeats it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from ordbridge.tables import write
 
 SECONDS = 5.0  # within which the program must have ended
 LONGEST = 25.0  # seconds until the signal comes
-FIRST = 0.5  # Python has started and ordbridge is loaded
 GONE = 5.0  # seconds within which its workers are gone, too
 BAD = ("Traceback", "Exception ignored", "Error", "leaked", "cffi")
 
@@ -125,9 +125,20 @@ def processes_of(session: int) -> list[str]:
     return found
 
 
+def listens(process: int) -> bool:
+    """Tell whether a process has a handler for SIGTERM."""
+    try:
+        found = re.search(r"^SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{process}/status").read_text(), re.M)
+    except OSError:
+        return True  # it has ended
+    return found is None or bool(int(found[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
 def killed(command: Command, folder: Path, after: float, number: int, group: bool) -> Ended:
     """Start a command, send it a signal, and see how it ends."""
     process = started([*command.words, *command.store.split()], folder)
+    while not listens(process.pid) and process.poll() is None:
+        time.sleep(0.01)
     try:
         process.wait(after)
     except subprocess.TimeoutExpired:
@@ -198,7 +209,7 @@ def main() -> int:
             number = draw.choice((signal.SIGTERM, signal.SIGINT))
             folder = Path(temporary) / str(case)
             folder.mkdir()
-            span = (FIRST, args.longest)
+            span = (0.0, args.longest)
             if command.short:
                 began = time.monotonic()
                 started(command.words, folder).wait()
