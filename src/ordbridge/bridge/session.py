@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordbridge.bridge import remedies
+from ordbridge.children import deaf_to_ctrl_c
 from ordbridge.errors import BridgeError, InputError
 from ordbridge.leftovers import private_folder
 
@@ -85,7 +86,7 @@ def _get_session() -> _Session:
     global _session
     with _starting:
         if _session is None:
-            with _WaitingSignals() as waiting, _no_ctrl_c_for_children():  # half-way, R would be left half started
+            with _WaitingSignals() as waiting, deaf_to_ctrl_c():  # half-way, R would be left half started
                 _session = _Session(waiting)
         elif _session.process != os.getpid():
             raise BridgeError(
@@ -178,16 +179,6 @@ class _WaitingSignals:
             self._handlers[number](number, None)
         if self._noted:
             raise KeyboardInterrupt  # R's answer is not whole, whatever the handler thinks of the signal
-
-
-@contextmanager
-def _no_ctrl_c_for_children() -> Iterator[None]:
-    """Keep Ctrl-C from the programs that rpy2 runs on its way to R, and that a terminal would end with this one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Session:
