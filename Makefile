@@ -9,7 +9,7 @@ install: .venv/.ready
 # what is compiled is part of the installation
 CORE := $(wildcard src/core/*)
 
-.venv/.ready: pyproject.toml tools/install.sh tools/checks.txt $(CORE)
+.venv/.ready: pyproject.toml tools/install.sh $(wildcard tools/locks/*.txt) tools/checks.txt $(CORE)
 	@PYTHON="$(PYTHON)" bash tools/install.sh
 
 demo: .venv/.ready

@@ -19,6 +19,7 @@ ROOMS = (
     "checks",
     "writing",
     "leftovers",
+    "children",
     "escaping",
     "formats",
     "progress",

@@ -75,11 +75,36 @@ if ! command -v "${CXX:-c++}" >/dev/null || ! has_headers; then
   fi
 fi
 
-say "installing the Python side into .venv; the fast engine is compiled, which takes about a minute"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-# Checks must not depend on what else is installed, such as the types of the newest numpy: they have a place of their own.
-"$PYTHON" -m venv .venv/checks
-.venv/checks/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/checks.txt
+# The lock files of tools/lock.sh have wheels for these; elsewhere pip chooses the versions.
+is_locked() {
+  "$PYTHON" - <<'PYTHON'
+import platform, sys
+version = "%d.%d" % sys.version_info[:2]
+pythons = open("tools/locks/dev.txt", encoding="utf-8").readline().split()
+machine = platform.system(), platform.libc_ver()[0], platform.machine()
+machines = ("Linux", "glibc", "x86_64"), ("Linux", "glibc", "aarch64"), ("Darwin", "", "arm64")
+sys.exit(version not in pythons or machine not in machines or sys.implementation.name != "cpython")
+PYTHON
+}
+
+into() {
+  python=$1/bin/python
+  shift
+  "$python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+"$PYTHON" -m venv .venv/checks  # which must not depend on what else is installed, such as the types of the newest numpy
+if is_locked; then
+  say "installing the locked Python side into .venv; the fast engine is compiled, which takes about a minute"
+  into .venv --require-hashes --requirement tools/locks/build.txt
+  into .venv --require-hashes --no-build-isolation --requirement tools/locks/dev.txt
+  into .venv --no-deps --no-build-isolation --editable .
+  into .venv/checks --require-hashes --requirement tools/locks/checks.txt
+else
+  say "installing the Python side into .venv, in the newest versions, because the lock files are not for this Python"
+  into .venv --editable '.[dev]'
+  into .venv/checks --requirement tools/checks.txt
+fi
 ln -sf ../checks/bin/ruff ../checks/bin/mypy .venv/bin/
 .venv/bin/ordbridge doctor >/dev/null || { .venv/bin/ordbridge doctor; exit 1; }
 touch .venv/.ready

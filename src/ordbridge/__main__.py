@@ -1,7 +1,5 @@
 """``python -m ordbridge``: the command line."""
 
-import sys
+from ordbridge.cli import program
 
-from ordbridge.cli import main
-
-sys.exit(main())
+program()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
+import shutil
 import signal
+import socket
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from ordbridge.app import Server, next_study
+from ordbridge.app import Server, analyses, jobs, next_study
 from ordbridge.app.analyses import write_demo
 from ordbridge.app.given import Given
 from ordbridge.app.jobs import Jobs
@@ -155,9 +162,16 @@ def request(app: str, method: str, path: str, body: bytes = b"", **headers: str)
     return answer.status, json.loads(content) if content.startswith(b"{") else {"text": content.decode()}
 
 
-def token_of(app: str) -> str:
-    page = request(app, "GET", "/")[1]["text"]
-    return str(page.partition('data-token="')[2].partition('"')[0])
+def let_in(app: str) -> dict[str, str]:
+    """Open the printed address; return the cookie as a browser sends it back."""
+    where = urlsplit(app)
+    connection = http.client.HTTPConnection("127.0.0.1", where.port, timeout=30)
+    connection.request("GET", f"/?{where.query}")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    assert answer.status == 200
+    return {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
 
 
 @pytest.fixture(scope="module")
@@ -172,14 +186,23 @@ def quiet() -> Any:
 
 
 def test_strangers_get_nothing(quiet: Server) -> None:
-    app = quiet.address
+    app, mine = quiet.address, let_in(quiet.address)
     assert app.startswith("http://127.0.0.1:")
-    assert request(app, "GET", "/")[0] == 200
-    mine = {"X-Token": token_of(app)}
-    assert request(app, "POST", "/studies", b"")[0] == 403
-    assert request(app, "POST", "/studies", b"", **{"X-Token": "x" * 32})[0] == 403
+    wrong: list[dict[str, str]] = [
+        {},
+        {"Cookie": "ordbridge=" + "x" * 32},
+        {"Cookie": "ordbridge=\xe9"},
+        {"Cookie": ";=;"},
+    ]
+    for method, path in (("GET", "/"), ("GET", f"/{quiet.room}/"), ("GET", "/?key="), ("GET", f"/?key={'x' * 32}"),
+                         ("GET", "/%00"), ("GET", "/engines"), ("POST", "/studies"), ("POST", "/power"),
+                         ("POST", f"/studies?key={quiet.key}")):  # fmt: skip
+        for headers in wrong:
+            status, said = request(app, method, path, b"", **headers)
+            assert (status, list(said)) == (403, ["error"]) and quiet.key not in said["error"]
     for name in ("evil.example", f"evil.example:{urlsplit(app).port}", "127.0.0.1", ""):  # names that were pointed here
-        assert request(app, "GET", "/", Host=name)[0] == 403
+        assert request(app, "GET", "/", **mine, Host=name)[0] == 403
+        assert request(app, "GET", f"/?key={quiet.key}", Host=name)[0] == 403
     for headers in (
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
@@ -190,16 +213,64 @@ def test_strangers_get_nothing(quiet: Server) -> None:
     ):
         assert request(app, "POST", "/studies?demo=1", b"", **mine, **headers)[0] == 403
         assert request(app, "POST", "/power", json.dumps(ASKED).encode(), **mine, **headers)[0] == 403
-    own = {"Origin": app.rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": f"http://{urlsplit(app).netloc}", "Sec-Fetch-Site": "same-origin"}
     assert request(app, "POST", "/power", json.dumps(ASKED).encode(), **mine, **own)[0] == 200
     link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert request(app, "GET", "/", **link)[0] == 200
+    assert request(app, "GET", f"/?key={quiet.key}", **link)[0] == 200
     assert request(app, "GET", "/engines", **mine, **link)[0] == 403
+
+
+def test_the_cookie_goes_to_this_page_only(quiet: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(quiet.address).port, timeout=30)
+    connection.request("GET", f"/?key={quiet.key}")
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    _, *rules = (rule.strip() for rule in answer.headers["Set-Cookie"].split(";"))
+    assert sorted(rules) == ["HttpOnly", f"Path=/{quiet.room}/", "SameSite=Strict"]
+    assert quiet.key not in text and quiet.cookie not in text
+    assert len({quiet.key, quiet.cookie, quiet.room}) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("setpriv") or os.getuid() != 0, reason="only root can be somebody else")
+def test_another_user_of_the_machine_gets_nothing(another: Callable[..., Any]) -> None:
+    page = another()
+    where = urlsplit(page.address)
+    ask = """exec 3<>/dev/tcp/127.0.0.1/$0; printf 'GET %s HTTP/1.0\\r\\nHost: %s\\r\\n\\r\\n' "$1" "$2" >&3; cat <&3"""
+    somebody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def asked(path: str) -> str:
+        command = [*somebody, "bash", "-c", ask, str(where.port), path, where.netloc]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout
+
+    assert " 200 " in asked(f"/?{where.query}").splitlines()[0]  # this way of asking works
+    for path in ("/", "/engines", "/studies/x/jobs/y", f"/?key={'A' * 32}"):
+        said = asked(path)
+        assert " 403 " in said.splitlines()[0] and "Set-Cookie" not in said
+    own = next(path for path in page.temporary.iterdir() if path.is_dir() and path.name.startswith("ordbridge-"))
+    assert own.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+def test_a_browser_is_led_in_and_can_load_the_page_again(tab: Any) -> None:
+    server = Server()
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    assert server.key not in server.doorway()  # which anybody sees among the processes
+    tab.goto(server.doorway())
+    tab.wait_for_selector("#power:has-text('% power')", timeout=PATIENT)
+    assert server.key not in tab.url
+    tab.reload()
+    tab.wait_for_selector("#power:has-text('% power')", timeout=PATIENT)
+    assert tab.evaluate("document.cookie") == ""
+    server.close()
+    thread.join(10)
 
 
 def test_no_other_page_can_frame_or_load_it(quiet: Server) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", urlsplit(quiet.address).port, timeout=30)
-    connection.request("GET", "/")
+    connection.request("GET", f"/?key={quiet.key}")
     answer = connection.getresponse()
     answer.read()
     policy = answer.headers["Content-Security-Policy"]
@@ -209,8 +280,73 @@ def test_no_other_page_can_frame_or_load_it(quiet: Server) -> None:
     connection.close()
 
 
+def raw(app: str, sent: bytes) -> bytes:
+    """Send bytes that are no request, and return the first line of the answer."""
+    with socket.create_connection(("127.0.0.1", urlsplit(app).port or 0), timeout=30) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").readline()
+
+
+def test_what_is_no_request_gets_400(quiet: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    host, cookie = urlsplit(quiet.address).netloc.encode(), let_in(quiet.address)["Cookie"].encode()
+    head = b"Host: " + host + b"\r\nCookie: " + cookie + b"\r\n"
+    long = b"9" * 5000
+    for sent in (
+        b"GET http://[ HTTP/1.1\r\n" + head,
+        b"POST http://[::1 HTTP/1.1\r\n" + head,
+        b"POST /studies HTTP/1.1\r\nContent-Length: \xb2\r\n" + head,
+        b"POST /power HTTP/1.1\r\nContent-Length: " + long + b"\r\n" + head,
+        b"POST /power HTTP/1.1\r\nContent-Length: -1\r\n" + head,
+        b"POST /power HTTP/1.1\r\n" + head,
+        b"GET / HTTP/x\r\n" + head,
+        b"\x16\x03\x01\x02 \x01 \x02\r\n" + head,
+    ):
+        assert raw(quiet.address, sent + b"\r\n").split(b" ", 2)[1] == b"400", sent[:40]
+    for wrong in (
+        {"items": 1e308},
+        {"items": "\ud800"},
+        {"points": []},
+        {"setting": {}},
+        {"currency": 5},
+        {"spend": None},
+    ):
+        body = json.dumps({**ASKED, **wrong}).encode()
+        assert request(quiet.address, "POST", "/power", body, Cookie=cookie.decode())[0] in (200, 400), wrong
+    body = json.dumps(ASKED).replace("100", "1e999").encode()
+    assert request(quiet.address, "POST", "/power", body, Cookie=cookie.decode())[0] == 400
+    assert capfd.readouterr().err == ""
+
+
+def test_two_hundred_connections_at_once(quiet: Server) -> None:
+    port = urlsplit(quiet.address).port or 0
+    opened = []
+    for _ in range(200):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.1", port))
+        opened.append(one)
+    answers = []
+    for one in opened:
+        one.settimeout(30)
+        one.sendall(b"GET / HTTP/1.0\r\nHost: x\r\n\r\n")
+    for one in opened:
+        answers.append(one.recv(64).split(b" ", 2)[1])
+        one.close()
+    assert answers == [b"403"] * 200
+
+
+def test_a_full_disk_is_named(quiet: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(analyses, "write_demo", full)
+    status, said = request(quiet.address, "POST", "/studies?demo=1", b"", **let_in(quiet.address))
+    assert status == 507 and said["error"].startswith("the disk with the temporary files is full")
+
+
 def test_bad_requests_get_a_sentence(quiet: Server) -> None:
-    app, mine = quiet.address, {"X-Token": token_of(quiet.address)}
+    app, mine = quiet.address, let_in(quiet.address)
     status, said = request(app, "POST", "/studies?demo=1", b"", **mine)
     assert status == 200
     study = said["study"]
@@ -241,9 +377,9 @@ def test_bad_requests_get_a_sentence(quiet: Server) -> None:
     assert "not read as a pilot" in request(app, "POST", "/power", json.dumps(pilot).encode(), **mine)[1]["error"]
     assert request(app, "POST", f"/studies/{study}/forget", b"{}", **mine)[0] == 200
     assert "no longer open" in request(app, "GET", f"/studies/{study}/jobs/x", **mine)[1]["error"]
-    for port, megabytes in ((-1, 1), (70000, 1), (0, 0)):
-        with pytest.raises(InputError, match=r"port=|megabytes="):
-            Server(port=port, megabytes=megabytes)
+    for wrong in ({"port": -1}, {"port": 70000}, {"megabytes": 0}, {"memory": 0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Server(**wrong)
     with pytest.raises(InputError, match="cannot use port"):
         Server(port=urlsplit(app).port or 0)
 
@@ -279,7 +415,7 @@ def test_what_the_sliders_assume_is_in_the_file_beside_the_plan(
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_the_program_is_killed(another: Callable[..., Any], how: signal.Signals) -> None:
     page = another()
-    mine = {"X-Token": token_of(page.address)}
+    mine = let_in(page.address)
     study = request(page.address, "POST", "/studies?demo=1", b"", **mine)[1]["study"]
     long = {**ASKED, "items": 600, "ratings": 12, "kind": "confirm"}
     request(page.address, "POST", f"/studies/{study}/jobs", json.dumps(long).encode(), **mine)
@@ -296,7 +432,7 @@ def test_a_tab_that_says_nothing_is_taken_for_closed() -> None:
     server = Server(silent=0.3)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
-    mine = {"X-Token": token_of(server.address)}
+    mine = let_in(server.address)
     study = request(server.address, "POST", "/studies?demo=1", b"", **mine)[1]["study"]
     folder = server.jobs.study(study).folder
     assert (folder / "demo.csv").is_file()
@@ -326,3 +462,64 @@ def test_without_r_the_server_says_what_is_missing(monkeypatch: pytest.MonkeyPat
     found = server.engines()
     server.close()
     assert found["r"] is False and "missing" in found["why"]
+
+
+@pytest.mark.slow
+def test_three_hundred_jobs_under_64_descriptors() -> None:
+    code = """
+        import resource, sys, time
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        from ordbridge.app.jobs import Jobs
+        jobs = Jobs()
+        name = jobs.new()
+        for _ in range(300):
+            job = jobs.job(name, jobs.start(name, "recognise", {}))
+            while job.snapshot()["state"] == "running":
+                time.sleep(0.002)
+            assert "there is no file yet" in job.snapshot()["error"], job.snapshot()
+        jobs.close()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=280)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_no_more_jobs_than_allowed_run_at_once(quiet: Server) -> None:
+    mine = let_in(quiet.address)
+    studies = [request(quiet.address, "POST", "/studies", b"", **mine)[1]["study"] for _ in range(4)]
+    long = json.dumps({**ASKED, "items": 600, "ratings": 12, "kind": "confirm"}).encode()
+
+    def begin(k: int) -> int:
+        return request(quiet.address, "POST", f"/studies/{studies[k % 4]}/jobs", long, **mine)[0]
+
+    with ThreadPoolExecutor(40) as pool:
+        answers = list(pool.map(begin, range(40)))
+    assert sorted(answers) == [200] * jobs.MOST_RUNNING + [400] * (40 - jobs.MOST_RUNNING)
+    for study in studies:
+        request(quiet.address, "POST", f"/studies/{study}/forget", b"{}", **mine)
+    again = request(quiet.address, "POST", "/studies", b"", **mine)[1]["study"]  # all places are free
+    status, said = request(quiet.address, "POST", f"/studies/{again}/jobs", b'{"kind": "recognise"}', **mine)
+    assert status == 200, said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what a process can write to")
+@pytest.mark.parametrize(("limit", "word"), [(1.5, "error"), (16.0, "result")])
+def test_a_job_has_a_memory_limit_of_its_own(limit: float, word: str, tmp_path: Path) -> None:
+    code = f"""
+        import json, os
+        from multiprocessing import Pipe
+        from ordbridge.app import work
+
+        work.KINDS["hungry"] = lambda given: {{"taken": len(bytearray(2 * 2**30))}}
+        own, other = Pipe(duplex=False)
+        work.carry_out(other, "hungry", {str(tmp_path)!r}, None, None, {{}}, "job", {limit})
+        print(json.dumps(own.recv()))
+    """
+    (tmp_path / "job").mkdir()
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    said = json.loads(done.stdout)
+    assert list(said) == [word]
+    if word == "error":
+        assert "more than the 1.5 GB of memory" in said["error"] and "--memory 3" in said["error"]

@@ -80,3 +80,146 @@ def test_ctrl_c_before_there_is_a_command() -> None:
         sys.exit(main(["design"]))
     """)
     assert (done.returncode, done.stderr) == (130, "ordbridge: stopped\n")
+
+
+@pytest.mark.needs_r
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_inside_a_callback_of_r_is_raised_when_r_has_returned(name: str) -> None:
+    """What is raised inside a callback of rpy2 is printed and lost."""
+    done = python(f"""
+        import os, signal
+        from ordbridge.bridge import session
+
+        class Ended(BaseException): ...
+
+        def end(number, frame):
+            raise Ended(number)
+
+        signal.signal(signal.{name}, end)
+        r = session._get_session()
+        import rpy2.rinterface_lib.callbacks as callbacks
+        callbacks.consolewrite_print = lambda text: os.kill(os.getpid(), signal.{name})
+        try:
+            with r.lock, r.interruptible():
+                r._evaluate("print(1)")
+        except Ended as ended:
+            print("raised", ended.args[0] == signal.{name}, signal.getsignal(signal.{name}) is end)
+        with r.lock, r.interruptible():
+            print(r._evaluate("1 + 1")[0])
+    """)
+    assert done.stdout == "raised True True\n2.0\n"
+    assert done.stderr == ""
+
+
+def as_program(body: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run ``ordbridge doctor`` as a program whose command does something else."""
+    indented = textwrap.indent(textwrap.dedent(body), "    ")
+    return python(f"""
+import os, signal, sys, time
+import ordbridge.cli.doctor as command
+from ordbridge.cli import program, signals
+
+def run(args):
+{indented}
+    return 0
+
+real = command.add
+
+def add(subparsers):
+    real(subparsers)
+    subparsers.choices["doctor"].set_defaults(run=run)
+
+command.add = add
+sys.argv = ["ordbridge", "doctor"]
+{before}
+program()
+""")
+
+
+@pytest.mark.slow
+def test_a_signal_that_a_library_keeps_to_itself_ends_the_program_all_the_same() -> None:
+    kept = as_program("""
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        except BaseException:
+            print("swallowed")
+    """)
+    assert (kept.returncode, kept.stdout, kept.stderr) == (143, "swallowed\n", "ordbridge: stopped\n")
+    forever = as_program(
+        """
+        pressed = False
+        while True:
+            try:
+                if not pressed:
+                    pressed = True
+                    os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+            except BaseException:
+                pass
+        """,
+        before="signals.PATIENCE = 0.5",
+    )
+    assert (forever.returncode, forever.stderr) == (130, "ordbridge: stopped, without waiting for the computation\n")
+
+
+@pytest.mark.slow
+def test_a_signal_in_a_callback_that_can_only_ignore_it_is_raised_again() -> None:
+    done = as_program("""
+        import weakref
+        class Thing: ...
+        thing = Thing()
+        kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        del thing
+        time.sleep(60)
+    """)
+    assert (done.returncode, done.stderr) == (143, "ordbridge doctor: stopped\n")
+
+
+@pytest.mark.slow
+def test_compiled_code_that_never_looks_up_is_ended() -> None:
+    done = as_program(
+        """
+        import ctypes, threading
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        libc = ctypes.CDLL(None)
+        while True:
+            libc.sleep(60)  # without Python's signal handlers; the signal alone wakes it, so once more
+            libc.sleep(60)
+        """,
+        before="signals.PATIENCE = 0.5",
+    )
+    assert (done.returncode, done.stderr.count("stopped")) == (143, 1)
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_the_very_end() -> None:
+    """When all is printed and the interpreter is going away, a signal would kill it without a word."""
+    done = as_program("""
+        import atexit
+        print("the answer")
+        atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "the answer\n", "ordbridge: stopped\n")
+
+
+@pytest.mark.slow
+def test_exit_codes_without_a_signal_are_those_of_the_command() -> None:
+    assert as_program("print('fine')").returncode == 0
+    assert as_program("return 1").returncode == 1
+    assert as_program("sys.exit(2)").returncode == 2
+    broken = as_program("os.close(1); print('lost')")
+    assert broken.returncode == 1 and "Traceback" not in broken.stderr
+
+
+@pytest.mark.slow
+def test_later_signals_do_not_cut_short_what_is_put_in_order() -> None:
+    done = as_program("""
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            print("in order")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "in order\n", "ordbridge doctor: stopped\n")

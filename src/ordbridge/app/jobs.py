@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,9 @@ from ordbridge.power.backends import environment
 __all__ = ["Jobs"]
 
 LONGEST_FOLDER = 70  # of temporary files; a socket's path has at most 104 characters, of which Python takes 32
-MOST_RUNNING = 4  # jobs of one study at a time
+MOST_RUNNING = 4  # jobs at a time, of all studies together
+GIGABYTES = 4.0  # of memory that a job may use
+END = 5.0  # seconds that a process may take to end when it has said everything
 _starting = threading.Lock()  # the environment is that of the whole process
 CLEANER = """
 import pathlib, shutil, sys, time
@@ -42,45 +46,70 @@ folder.with_name(folder.name + ".lock").unlink(missing_ok=True)
 
 
 class Job:
-    """One computation: what it was asked, how far it is, and what came out."""
+    """One computation: what it was asked, how far it is, and what came out.
 
-    def __init__(self, kind: str, study: TabStudy, options: dict[str, Any], name: str) -> None:
+    ``ended`` is called once, when its process is gone and its descriptors are closed.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        study: TabStudy,
+        options: dict[str, Any],
+        name: str,
+        memory: float,
+        ended: Callable[[], object],
+    ) -> None:
         from ordbridge.app.work import carry_out
 
         self.kind, self.folder = kind, study.folder / name
         self.folder.mkdir(mode=0o700)
         self.state: dict[str, Any] = {"state": "running", "text": "starting"}
+        self._memory, self._ended = memory, ended
         self._lock = threading.Lock()
         own, other = _context().Pipe(duplex=False)
-        words = (other, kind, str(study.folder), study.file, study.second, options, name)
+        words = (other, kind, str(study.folder), study.file, study.second, options, name, memory)
         self._process = _context().Process(target=carry_out, args=words)
-        # the process from which all others are copied is not to import a socket.py of the folder where it starts
-        with _starting, environment(PYTHONSAFEPATH="1"):
-            self._process.start()
-        other.close()
-        threading.Thread(target=self._listen, args=(own,), daemon=True).start()
+        try:
+            # the process from which all others are copied is not to import a socket.py of the folder where it starts
+            with _starting, environment(PYTHONSAFEPATH="1"):
+                self._process.start()
+        except BaseException:
+            own.close()
+            raise
+        finally:
+            other.close()
+        self._listener = threading.Thread(target=self._listen, args=(own,), daemon=True)
+        self._listener.start()
 
     def _listen(self, connection: Any) -> None:
-        ended: dict[str, Any] = {"state": "failed", "error": "the computation ended unexpectedly; start it again"}
-        try:
-            while True:
-                said = connection.recv()
-                if "result" in said:
-                    ended = {"state": "done", **said}
-                    break
-                if "error" in said:
-                    ended = {"state": "failed", **said}
-                    break
-                with self._lock:
-                    if self.state["state"] == "running":
-                        self.state = {"state": "running", **said}
-        except (EOFError, OSError):
-            pass
-        connection.close()
+        with connection, suppress(EOFError, OSError):
+            while self._take(connection.recv()):
+                pass
+        self._process.join(END)
+        self._take({"error": self._end_without_a_word(self._process.exitcode)})  # unless it said something else
+        with self._lock:
+            self._kill()  # its workers too, if there are any left
+        self._process.join(END)
+        with suppress(ValueError):  # a process that even SIGKILL does not end yet
+            self._process.close()
+        self._ended()
+
+    def _take(self, said: dict[str, Any]) -> bool:
+        """Note what the process says; return whether it is going to say more."""
+        over = "done" if "result" in said else "failed" if "error" in said else ""
         with self._lock:
             if self.state["state"] == "running":
-                self.state = ended
-        self._process.join(5)
+                self.state = {"state": over or "running", **said}
+        return not over
+
+    def _end_without_a_word(self, code: int | None) -> str:
+        if code is not None and code < 0:
+            return (
+                f"the computation was ended by {signal.Signals(-code).name}, perhaps for lack of memory; "
+                f"it may use {self._memory:g} GB"
+            )
+        return "the computation ended unexpectedly; start it again"
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as it is now."""
@@ -92,12 +121,15 @@ class Job:
         with self._lock:
             if self.state["state"] == "running":
                 self.state = {"state": "cancelled"}
-        if self._process.is_alive():
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)  # with its workers; nothing of it is worth waiting for
-            except (AttributeError, OSError):  # it has no group of its own yet, or cannot have one
-                self._process.kill()
-            self._process.join(5)
+                self._kill()
+        self._listener.join(END)
+
+    def _kill(self) -> None:
+        """Kill the process with its workers; nothing of it is worth waiting for."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (AttributeError, OSError):  # it has no group of its own yet, or cannot have one
+            self._process.kill()
 
 
 class TabStudy:
@@ -111,13 +143,14 @@ class TabStudy:
 
 
 class Jobs:
-    """All studies of a server, in one private folder that goes away with it."""
+    """All studies of a server, in one private folder that goes away with it; a job may use ``memory``, in GB."""
 
-    def __init__(self) -> None:
-        self._folder = leftovers.temporary_folder()
+    def __init__(self, memory: float = GIGABYTES) -> None:
+        self.folder = leftovers.temporary_folder()
+        self._memory, self._places = memory, threading.BoundedSemaphore(MOST_RUNNING)
         self._studies: dict[str, TabStudy] = {}
         self._lock = threading.Lock()
-        command = [sys.executable, "-IS", "-c", CLEANER, str(self._folder)]
+        command = [sys.executable, "-IS", "-c", CLEANER, str(self.folder)]
         # in a session of its own: Ctrl-C and a closed terminal are for the program, not for who cleans up after it
         if _can_copy():
             _context()
@@ -128,7 +161,7 @@ class Jobs:
     def new(self) -> str:
         """Open an empty study and return its name, which nobody can guess."""
         name = secrets.token_urlsafe(16)
-        folder = self._folder / name
+        folder = self.folder / name
         folder.mkdir(mode=0o700)
         with self._lock:
             self._studies[name] = TabStudy(folder)
@@ -148,10 +181,14 @@ class Jobs:
         study = self.study(name)
         if kind not in KINDS:
             raise InputError(f"there is nothing called {kind!r} to do")
-        if sum(job.snapshot()["state"] == "running" for job in study.jobs.values()) >= MOST_RUNNING:
+        if not self._places.acquire(blocking=False):
             raise InputError(f"{MOST_RUNNING} computations are running already; wait for one or cancel it")
         job = secrets.token_hex(8)
-        study.jobs[job] = Job(kind, study, options, job)
+        try:
+            study.jobs[job] = Job(kind, study, options, job, self._memory, self._places.release)
+        except BaseException:
+            self._places.release()
+            raise
         with self._lock:
             gone = name not in self._studies
         if gone:  # the tab was closed just now
@@ -179,7 +216,7 @@ class Jobs:
         """Forget everything."""
         for name in list(self._studies):
             self.forget(name)
-        leftovers.remove(self._folder)
+        leftovers.remove(self.folder)
         if self._cleaner.stdin is not None:
             self._cleaner.stdin.close()
         self._cleaner.wait(10)

@@ -1,10 +1,11 @@
 // The page of the app. All text from files goes in by textContent, never as markup.
-const TOKEN = document.body.dataset.token, MEGABYTES = Number(document.body.dataset.megabytes);
+const ROOM = `/${document.body.dataset.room}`, MEGABYTES = Number(document.body.dataset.megabytes);
 const $ = id => document.getElementById(id);
 const ROLES = {participant: "who rated", item: "what was rated", system: "which system made it", rating: "the rating",
   criterion: "what was asked (criterion)"};
 const STEPS = ["recognised", "checked", "compare", "raters"];
 let study = null, fileName = "";
+history.replaceState(null, "", `${ROOM}/`);  // the key is not to be seen over a shoulder; the cookie lets a reload in
 
 function make(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
@@ -18,7 +19,7 @@ const option = (value, text = value) => make("option", text, {value});
 async function ask(path, body, method = "POST") {
   let answer;
   try {
-    answer = await fetch(path, {method, body, headers: {"X-Token": TOKEN}});
+    answer = await fetch(ROOM + path, {method, body});
   } catch {
     throw new Error("ordbridge does not answer; is it still running in the terminal?");
   }
@@ -69,7 +70,7 @@ async function work(kind, options, place) {
       }
     } else if (state.state === "done") {
       place.replaceChildren();
-      return {...state.result, job, base: `/studies/${at}/jobs/${job}/files/`};
+      return {...state.result, job, base: `${ROOM}/studies/${at}/jobs/${job}/files/`};
     } else {
       throw new Error(state.state === "cancelled" ? "Cancelled." : state.error);
     }
@@ -81,7 +82,7 @@ function failed(place, error) {
   place.replaceChildren(said);
 }
 
-const address = (base, name, keep) => `${base}${encodeURIComponent(name)}?token=${encodeURIComponent(TOKEN)}${keep ? "&keep=1" : ""}`;
+const address = (base, name, keep) => `${base}${encodeURIComponent(name)}${keep ? "?keep=1" : ""}`;
 
 function downloads({files, base}) {
   const links = make("div", "", {class: "files"});
@@ -423,5 +424,5 @@ move();
 // A tab that is closed is forgotten, with its file; one that says nothing for long, too.
 setInterval(() => { if (study) post(`/studies/${study}/alive`, {}).catch(() => {}); }, 20000);
 addEventListener("pagehide", event => {
-  if (study && !event.persisted) navigator.sendBeacon(`/studies/${study}/forget?token=${encodeURIComponent(TOKEN)}`, "{}");
+  if (study && !event.persisted) navigator.sendBeacon(`${ROOM}/studies/${study}/forget`, "{}");
 });

@@ -1,8 +1,10 @@
 """The server of the page: Python's own, on 127.0.0.1 only.
 
-Every request needs the token that is in the page, the address of this machine as its host, and, where the browser says
-it, this page as its origin: so neither another page in the same browser nor a name that points here can ask for
-anything. Nothing is fetched from elsewhere.
+Whoever has the printed address gets the page, and with it a cookie that every other request needs: other users of this
+machine have neither. A request also needs the address of this machine as its host and, where the browser says it, this
+page as its origin: so neither another page in the same browser nor a name that points here can ask for anything.
+Browsers send a cookie to every port of a host, so this one belongs to a path that no other program can guess. Nothing
+is fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from ordbridge.app import analyses, next_study
 from ordbridge.app.given import FILES
-from ordbridge.app.jobs import Jobs, TabStudy
+from ordbridge.app.jobs import GIGABYTES, Jobs, TabStudy
+from ordbridge.app.wording import unforeseen
 from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
-from ordbridge.escaping import for_html
+from ordbridge.writing import FULL
 
 __all__ = ["Server"]
 
 HOST = "127.0.0.1"
+COOKIE = "ordbridge"
 MEGABYTES = 50
+LONGEST_NAME = 240  # bytes of a file's name
 SILENT = 300.0  # seconds after which a tab that says nothing is taken for closed; hidden ones speak once a minute
 WATCH = 5.0  # seconds between two looks at who is silent
 PATIENCE = 60.0  # seconds that a request may take to arrive
@@ -59,6 +64,8 @@ class Server:
         0 for any that is free.
     megabytes
         The size from which on files are refused.
+    memory
+        What one computation may use, in GB.
     silent
         Seconds after which a tab that says nothing is taken for closed, because the browser was killed.
 
@@ -70,29 +77,39 @@ class Server:
     >>> server.close()
     """
 
-    def __init__(self, port: int = 0, megabytes: float = MEGABYTES, silent: float = SILENT) -> None:
+    def __init__(
+        self, port: int = 0, megabytes: float = MEGABYTES, memory: float = GIGABYTES, silent: float = SILENT
+    ) -> None:
         if not 0 <= port < 2**16:
             raise InputError(f"port={port} is not from 0 to 65535; give another one, or none")
         if not megabytes > 0:
             raise InputError(f"megabytes={megabytes:g} must be above 0: larger files are refused")
-        self.token, self.megabytes, self.jobs = secrets.token_urlsafe(24), megabytes, Jobs()
+        if not memory > 0:
+            raise InputError(f"memory={memory:g} must be above 0: it is what a computation may use, in GB")
+        self.key, self.cookie, self.room = (secrets.token_urlsafe(24) for _ in range(3))
+        self.megabytes, self.jobs = megabytes, Jobs(memory)
         self.silent = silent
         self.seen: dict[str, float] = {}
         handler = type("Bound", (Handler,), {"app": self})
         try:
-            self._server = ThreadingHTTPServer((HOST, port), handler)
+            self._server = _Listener((HOST, port), handler)
         except OSError as error:
             self.jobs.close()
             raise InputError(f"cannot use port {port}: {error.strerror}; give another one, or none") from None
-        self._server.daemon_threads = True
         self._serving = False
         self._engines: dict[str, Any] | None = None
         self._looking = threading.Lock()
 
     @property
     def address(self) -> str:
-        """Where the page is."""
-        return f"http://{HOST}:{self._server.server_port}/"
+        """Where the page is, with the key to it."""
+        return f"http://{HOST}:{self._server.server_port}/?key={self.key}"
+
+    def doorway(self) -> str:
+        """Return a file that leads to the page, readable by this user only: anybody sees what a browser is given."""
+        file = self.jobs.folder / "open.html"
+        file.write_text(f'<meta http-equiv="refresh" content="0; url={self.address}">', encoding="utf-8")
+        return file.as_uri()
 
     @property
     def hosts(self) -> set[str]:
@@ -137,13 +154,18 @@ class Server:
                     self.jobs.forget(name)
 
 
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 1024  # connections that wait to be accepted; the system may allow fewer
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     app: Server
     timeout = PATIENCE
     wbufsize, disable_nagle_algorithm = CHUNK, True  # an answer goes out at once and as one: a slider waits for it
-    protocol_version = "HTTP/1.1"
+    protocol_version, default_request_version = "HTTP/1.1", "HTTP/1.0"  # of the answer to what is no request, too
     server_version = "ordbridge"
     sys_version = ""
 
@@ -164,35 +186,51 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(self._post)
 
     def _answer(self, how: Any) -> None:
-        address = urlsplit(self.path)
-        parts = [unquote(part) for part in address.path.split("/") if part]
-        query = {name: values[0] for name, values in parse_qs(address.query).items()}
-        token = self.headers.get("X-Token") or query.get("token") or ""
         try:
-            if self.headers.get("Host") not in self.app.hosts:
-                self.close_connection = True
-                return self._send({"error": "this is not the address of the page"}, HTTPStatus.FORBIDDEN)
-            if self._is_foreign():
-                self.close_connection = True
-                return self._send({"error": "another page has asked; open this one by itself"}, HTTPStatus.FORBIDDEN)
-            if parts and not secrets.compare_digest(token.encode(), self.app.token.encode()):
-                self.close_connection = True
-                return self._send({"error": "this page is out of date; load it again"}, HTTPStatus.FORBIDDEN)
-            how(parts, query)
+            address = urlsplit(self.path)
+            parts = [unquote(part) for part in address.path.split("/") if part]
+            query = {name: values[0] for name, values in parse_qs(address.query).items()}
+        except ValueError:
+            return self.send_error(HTTPStatus.BAD_REQUEST, "this is not an address")
+        try:
+            if refusal := self._refusal(address.path, query):
+                return self.send_error(HTTPStatus.FORBIDDEN, refusal)
+            how(parts[1:] if parts[:1] == [self.app.room] else parts, query)
         except InputError as refusal:
-            self.close_connection = True  # what came with the request may not have been read
-            self._send({"error": str(refusal)}, HTTPStatus.BAD_REQUEST)
+            self.send_error(HTTPStatus.BAD_REQUEST, str(refusal))
         except (ConnectionError, TimeoutError):
             self.close_connection = True  # the browser was closed
         except Exception as error:
-            self.close_connection = True
-            said = f"something is wrong in ordbridge itself ({type(error).__name__}: {error})"
-            self._send({"error": said}, HTTPStatus.INTERNAL_SERVER_ERROR)
+            full = isinstance(error, OSError) and error.errno in FULL
+            status = HTTPStatus.INSUFFICIENT_STORAGE if full else HTTPStatus.INTERNAL_SERVER_ERROR
+            self.send_error(status, unforeseen(error))
 
-    def _is_foreign(self) -> bool:
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse in a sentence, also what is no request at all; what came with it may not have been read."""
+        self.close_connection = True
+        status = HTTPStatus(code)
+        self._send({"error": message or explain or status.phrase}, status)
+
+    def _refusal(self, path: str, query: dict[str, str]) -> str:
+        """Say why a request is not answered, or nothing."""
+        if self.headers.get("Host") not in self.app.hosts:
+            return "this is not the address of the page"
+        if self._is_foreign(path):
+            return "another page has asked; open this one by itself"
+        if path == "/" and _same(query.get("key", ""), self.app.key):
+            return ""
+        pairs = (pair.strip().partition("=") for pair in self.headers.get("Cookie", "").split(";"))
+        if any(name == COOKIE and _same(value, self.app.cookie) for name, _, value in pairs):
+            return ""
+        return "open the address that ordbridge app shows in the terminal"
+
+    def _is_foreign(self, path: str) -> bool:
         """Tell whether another page asks: by the headers that no script can change."""
         origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site")
-        followed = self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"  # a link to the page is one
+        page = path in ("/", f"/{self.app.room}/")
+        followed = (
+            page and self.headers.get("Sec-Fetch-Mode") == "navigate"
+        )  # a link to the page is none of its requests
         return (origin is not None and origin not in self.app.origins) or (
             site not in (None, "same-origin", "none") and not followed
         )
@@ -295,7 +333,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _length(self) -> int:
         given = self.headers.get("Content-Length", "")
-        if not given.isdigit():
+        if not re.fullmatch("[0-9]{1,15}", given):
             raise InputError("the request does not say how long it is")
         return int(given)
 
@@ -316,13 +354,15 @@ class Handler(BaseHTTPRequestHandler):
         nonce = secrets.token_urlsafe(12)
         html = (
             _file("page.html")
-            .replace("{token}", for_html(self.app.token))
             .replace("{nonce}", nonce)
+            .replace("{room}", self.app.room)
             .replace("{megabytes}", f"{self.app.megabytes:g}")
             .replace("/*css*/", _file("page.css"))
             .replace("/*js*/", _file("page.js"))
         )
-        self._send_bytes(html.encode(), "text/html", {"Content-Security-Policy": OWN.format(n=nonce)})
+        cookie = f"{COOKIE}={self.app.cookie}; Path=/{self.app.room}/; HttpOnly; SameSite=Strict"
+        headers = {"Content-Security-Policy": OWN.format(n=nonce), "Set-Cookie": cookie}
+        self._send_bytes(html.encode(), "text/html", headers)
 
     def _send_file(self, folder: Path, name: str, keep: bool) -> None:
         file = folder / name
@@ -351,6 +391,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
+def _same(given: str, secret: str) -> bool:
+    """Compare in a time that does not tell how much of it is right."""
+    return secrets.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
 def _safe(name: str) -> str:
     """Return the name of a file that is sent, as a name in a folder, with its ending.
 
@@ -359,7 +404,8 @@ def _safe(name: str) -> str:
     >>> _safe("../../etc/passwd"), _safe("-rf notes (1).csv"), _safe("..")
     ('passwd', 'rf notes (1).csv', 'file')
     """
-    return re.sub(r"[^\w.() -]", "_", Path(name).name)[-120:].lstrip(".- ") or "file"
+    shown = re.sub(r"[^\w.() -]", "_", Path(name).name)[-120:]
+    return shown.encode()[-LONGEST_NAME:].decode(errors="ignore").lstrip(".- ") or "file"
 
 
 @lru_cache

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-__all__ = ["LABELS", "on_page"]
+from ordbridge.writing import FULL
+
+__all__ = ["LABELS", "on_page", "unforeseen"]
 
 LABELS = {
     "participant": "who rated",
@@ -41,6 +43,22 @@ def on_page(text: str) -> str:
     'To go on all the same, tick “go on all the same”'
     """
     return NAMED.sub(_menu, text)
+
+
+def unforeseen(error: Exception) -> str:
+    """Say what went wrong where nobody expected it: the disk, or ordbridge itself.
+
+    Examples
+    --------
+    >>> import errno
+    >>> unforeseen(OSError(errno.ENOSPC, "No space left on device"))
+    'the disk with the temporary files is full; make room there and try again'
+    >>> unforeseen(ZeroDivisionError("division by zero"))
+    'something is wrong in ordbridge itself (ZeroDivisionError: division by zero)'
+    """
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "the disk with the temporary files is full; make room there and try again"
+    return f"something is wrong in ordbridge itself ({type(error).__name__}: {error})"
 
 
 def _menu(found: re.Match[str]) -> str:

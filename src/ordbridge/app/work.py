@@ -12,10 +12,16 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+try:
+    import resource
+except ImportError:  # there is none on Windows
+    resource = None  # type: ignore[assignment]
+
 from ordbridge.app import analyses, next_study
 from ordbridge.app.given import Given
-from ordbridge.app.wording import on_page
+from ordbridge.app.wording import on_page, unforeseen
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
+from ordbridge.power.faults import is_of_the_machine
 from ordbridge.progress import Progress
 
 __all__ = ["KINDS", "carry_out"]
@@ -38,12 +44,14 @@ def carry_out(
     second: str | None,
     options: dict[str, Any],
     name: str,
+    memory: float,
 ) -> None:
     """Do one thing and send progress, and in the end what was found, or a sentence that says why not."""
     folder = Path(study) / name
     if hasattr(os, "setsid"):
         os.setsid()  # so that it can be ended together with its workers
         os.nice(5)  # the page itself answers first
+    limit_memory(memory)
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)  # so that a job that is ended leaves nothing elsewhere
     os.chdir(study)
@@ -59,12 +67,33 @@ def carry_out(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say is in the results
             connection.send({"result": KINDS[kind](Given(file, second, options, folder, tell))})
-    except (InputError, FitError, BridgeError, ClusterError) as refusal:
-        connection.send({"error": on_page(str(refusal))})
-    except MemoryError:
-        connection.send({"error": "there is not enough memory for this; try fewer ratings or a smaller study"})
     except Exception as error:
-        connection.send({"error": f"something is wrong in ordbridge itself ({type(error).__name__}: {error})"})
+        connection.send({"error": _sentence(error, memory)})
+
+
+def limit_memory(gigabytes: float) -> None:
+    """Let this process, and each of its workers, use no more memory than that, where the system can see to it.
+
+    What counts is the memory that it can write to. Address space alone costs nothing, and libraries take much of it.
+    """
+    if resource is not None:
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        wanted = int(gigabytes * 2**30)
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most)
+        )
+
+
+def _sentence(error: Exception, memory: float) -> str:
+    """Say why there is no result: the limit, the user's choices or data, the disk, or ordbridge itself."""
+    if isinstance(error, MemoryError) or (isinstance(error, FitError) and is_of_the_machine(error)):
+        return (
+            f"this needs more than the {memory:g} GB of memory that a computation may use; "
+            f"start ordbridge app --memory {2 * memory:g}, or take fewer ratings or a smaller study"
+        )
+    if isinstance(error, (InputError, FitError, BridgeError, ClusterError)):
+        return on_page(str(error))
+    return unforeseen(error)
 
 
 def _end_with_the_server() -> None:

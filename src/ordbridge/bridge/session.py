@@ -11,17 +11,19 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordbridge.bridge import remedies
+from ordbridge.children import deaf_to_ctrl_c
 from ordbridge.errors import BridgeError, InputError
 from ordbridge.leftovers import private_folder
 
 __all__ = ["Answer", "call", "require"]
 
 SCRIPTS = ("baseline.R", "probe.R")  # run by Rscript; the other files hold functions
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 LOCALES = ("C.UTF-8", "en_US.UTF-8", "C.utf8")
 _starting = threading.Lock()
 _session: _Session | None = None
@@ -52,14 +54,14 @@ def call(function: str, arguments: Mapping[str, Any], timeout: float | None = No
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C was pressed; R has stopped the call and can still be used.
+        Ctrl-C was pressed, or another signal came that Python listens to; R has stopped and can still be used.
     ordbridge.InputError
         The R function refused its input with a sentence for the user.
     """
     session = _get_session()
-    with session.lock, session.interruptible() as interrupted:
+    with session.lock, session.interruptible():
         answer = session.evaluate(function, arguments, float("inf") if timeout is None else float(timeout))
-    if answer["status"] == ["interrupt"] or interrupted.is_set():
+    if answer["status"] == ["interrupt"]:
         raise KeyboardInterrupt
     if answer["status"] == ["refused"]:
         raise InputError(answer["error"][0])
@@ -73,7 +75,7 @@ def require(*packages: str) -> None:
     for package in packages:
         if package in session.loaded:
             continue
-        with session.lock:
+        with session.lock, session.interruptible():
             found = session.load(package)
         if not found:
             raise BridgeError(f"R has no package {package!r}; install it: {remedies.for_packages()}")
@@ -84,8 +86,8 @@ def _get_session() -> _Session:
     global _session
     with _starting:
         if _session is None:
-            with _uninterrupted() as shelter:
-                _session = _Session(shelter)
+            with _WaitingSignals() as waiting, deaf_to_ctrl_c():  # half-way, R would be left half started
+                _session = _Session(waiting)
         elif _session.process != os.getpid():
             raise BridgeError(
                 "R was started before this process was forked and cannot be shared; start workers with loky or spawn"
@@ -132,33 +134,55 @@ def _sheltered_environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[Callable[[], object]]:
-    """Let Ctrl-C wait until R has started: half-way, R or rpy2 would swallow it, or be left half started.
+class _WaitingSignals:
+    """Keeps Python's signal handlers waiting while R is at work.
 
-    Yields what is to be called whenever somebody else has changed the handling of signals.
+    A handler that raises an exception inside a callback of rpy2 would raise it for nobody: it is printed and lost. So
+    the signals are noted, and their handlers called when R has returned.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
-        return
-    pressed = threading.Event()
 
-    def wait() -> object:
-        return signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    def __init__(self) -> None:
+        self._noted: list[int] = []
+        self._waits = True
+        self._handlers: dict[int, Callable[[int, Any], Any]] = {}
+        if threading.current_thread() is threading.main_thread():  # where Python runs the handlers
+            for number in SIGNALS:
+                handler = signal.getsignal(number)
+                handler = getattr(handler, "waiting", handler)  # one of ours that was not taken away in time
+                if callable(handler):
+                    self._handlers[number] = handler
 
-    handler = wait()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # for the programs that rpy2 runs
-    try:
-        yield wait
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
-    if pressed.is_set():
-        raise KeyboardInterrupt
+    def note(self) -> None:
+        """Let the handlers wait; to be called again whenever somebody else has changed them."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, self._noting(handler))
+
+    def _noting(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
+        def noting(number: int, frame: Any) -> None:
+            if self._waits:
+                self._noted.append(number)
+            else:
+                handler(number, frame)
+
+        noting.waiting = handler  # type: ignore[attr-defined]
+        return noting
+
+    def __enter__(self) -> _WaitingSignals:
+        self.note()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._waits = False  # a handler may raise its exception from here on, even before it is back in its place
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        for number in self._noted:
+            self._handlers[number](number, None)
+        if self._noted:
+            raise KeyboardInterrupt  # R's answer is not whole, whatever the handler thinks of the signal
 
 
 class _Session:
-    def __init__(self, shelter_from_signals: Callable[[], object]) -> None:
+    def __init__(self, waiting: _WaitingSignals) -> None:
         choose_rpy2_mode()
         if os.name == "posix" and not os.environ.get("R_HOME") and shutil.which("R") is None:
             raise BridgeError(remedies.no_r())  # before rpy2 says it on the console, in its own words
@@ -174,7 +198,7 @@ class _Session:
                 options: Any = ("rpy2", "--vanilla", "--quiet", "--no-save")
                 embedded.set_initoptions(options)
                 ri.initr()
-                shelter_from_signals()  # rpy2 has set a handler
+                waiting.note()  # rpy2 has set a handler
         except BridgeError:
             raise
         except Exception as error:
@@ -218,25 +242,19 @@ class _Session:
         return bool(found(package)[0])
 
     @contextmanager
-    def interruptible(self) -> Iterator[threading.Event]:
-        """Let Ctrl-C stop R, where Python's own handling would wait for the end of the call."""
-        interrupted = threading.Event()
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
-            yield interrupted
+    def interruptible(self) -> Iterator[None]:
+        """Let a signal stop R, where Python's own handling would wait for the end of the call."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
             return
         if self._relay is None:
             self._relay = _InterruptRelay(self._rlib)
-        with self._relay.listening():
-            signal.signal(signal.SIGINT, lambda *_: interrupted.set())
-            try:
-                yield interrupted
-            finally:
-                signal.signal(signal.SIGINT, handler)
+        with _WaitingSignals(), self._relay.listening():
+            yield
 
 
 class _InterruptRelay:
-    """Tells R of Ctrl-C while the main thread is inside R and cannot run Python's signal handlers.
+    """Tells R of a signal while the main thread is inside R and cannot run Python's signal handlers.
 
     Python's C-level handler writes the signal's number to a socket at once; a thread that waits there sets R's flag.
     """
@@ -245,22 +263,22 @@ class _InterruptRelay:
         self._rlib = rlib
         self._receiver, self._sender = socket.socketpair()
         self._sender.setblocking(False)
-        self._active = False
+        self._active, self._before = False, -1
         self._guard = threading.Lock()
         threading.Thread(target=self._watch, name="ordbridge-interrupts", daemon=True).start()
 
     def _watch(self) -> None:
         while numbers := self._receiver.recv(64):
-            if {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} & set(
-                numbers
-            ):  # the latter two only where Python listens
-                with self._guard:
-                    if self._active:
-                        self._rlib.R_interrupts_pending = 1
+            with self._guard:
+                if self._active and set(SIGNALS) & set(numbers):
+                    self._rlib.R_interrupts_pending = 1
+            if self._before >= 0:
+                with suppress(OSError):
+                    os.write(self._before, numbers)  # for who listened before
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        before = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+        self._before = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
         self._active = True
         try:
             yield
@@ -268,4 +286,4 @@ class _InterruptRelay:
             with self._guard:  # a signal that comes too late must not stop the next call
                 self._active = False
                 self._rlib.R_interrupts_pending = 0
-            signal.set_wakeup_fd(before)
+            signal.set_wakeup_fd(self._before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import os
 import sys
@@ -13,12 +14,13 @@ from typing import Any
 
 from ordbridge import __version__
 from ordbridge.cli import exits, talk, unforeseen, wording
+from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 from ordbridge.files.limits import VARIABLE, size_in_bytes
 from ordbridge.leftovers import sweep
 from ordbridge.writing import FULL
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 COMMANDS = (
     "app",
@@ -44,14 +46,40 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (:mod:`ordbridge.cli.exits`)."""
+    with GracefulShutdown() as shutdown:
+        return _main(arguments, shutdown)
+
+
+def program() -> None:
+    """Be the program ``ordbridge``, which a signal can end at any moment."""
+    shutdown, code = GracefulShutdown(), 1  # the code of a traceback
+    atexit.register(lambda: shutdown.leave(code))  # called last, because it is registered first
+    shutdown.__enter__()
+    try:
+        code = _main(None, shutdown)
+        shutdown.only_note()
+    except SystemExit as end:  # of argparse
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Stopped:  # between two lines here
+        pass
+    sys.exit(code)
+
+
+def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     talk.speak_ascii_where_needed()
     try:
-        with talk.ended_politely():
-            args = _read(arguments)
-            return _run(args)
-    except KeyboardInterrupt as error:  # before there was a command
-        talk.tell("ordbridge: stopped")
-        return error.code if isinstance(error, talk.Ended) else exits.INTERRUPTED
+        args = _read(arguments)
+        code = _run(args)
+        if "until_stopped" in args:  # that is how it ends
+            shutdown.code = None
+    except BaseException:
+        if shutdown.code is None:
+            raise
+        code = 0
+    if shutdown.code is None or shutdown.code == code:
+        return code
+    talk.tell("ordbridge: stopped")  # before there was a command, or a library kept the signal to itself
+    return shutdown.code
 
 
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -108,10 +136,8 @@ def _run(args: argparse.Namespace) -> int:
     except MemoryError:
         why = "there is not enough memory for this; close other programs, or analyse a part of the ratings"
         return _complain(args, why, exits.FAILED)
-    except talk.Ended as error:
-        return _complain(args, "stopped", error.code)
-    except KeyboardInterrupt:
-        return _complain(args, "stopped", exits.INTERRUPTED)
+    except KeyboardInterrupt as error:
+        return _complain(args, "stopped", error.code if isinstance(error, Stopped) else exits.INTERRUPTED)
     except Exception as error:
         return _complain(args, unforeseen.sentence(error), exits.UNFORESEEN)
 

@@ -19,8 +19,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("--port", type=int, metavar="N", help="default: any that is free")
     parser.add_argument("--megabytes", type=float, metavar="N", help="refuse files that are larger than this")
+    parser.add_argument("--memory", type=float, metavar="GB", help="what one computation may use; default: 4")
     parser.add_argument("--no-browser", action="store_true", help="only say where the page is")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, until_stopped=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,12 +30,12 @@ def run(args: argparse.Namespace) -> int:
 
     from ordbridge.app import Server
 
-    given = {name: value for name in ("port", "megabytes") if (value := getattr(args, name)) is not None}
+    given = {name: value for name in ("port", "megabytes", "memory") if (value := getattr(args, name)) is not None}
     server = Server(**given)
     show.line(f"the page is at {server.address} (Ctrl-C ends it)")
     sys.stdout.flush()
     if not args.no_browser:
-        webbrowser.open(server.address)
+        webbrowser.open(server.doorway())
     try:
         server.serve()
     except KeyboardInterrupt:

@@ -6,62 +6,23 @@ import codecs
 import io
 import os
 import shlex
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ordbridge.cli import exits
+from ordbridge.cli.signals import Stopped
 from ordbridge.escaping import for_ascii, visible
 
 if TYPE_CHECKING:
     from ordbridge.progress import Progress
 
-__all__ = [
-    "Ended",
-    "ended_politely",
-    "how_to_continue",
-    "plainly",
-    "progress",
-    "speak_ascii_where_needed",
-    "stopped",
-    "tell",
-]
+__all__ = ["how_to_continue", "plainly", "progress", "speak_ascii_where_needed", "stopped", "tell"]
 
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
-ENDING = ("SIGTERM", "SIGHUP")  # what batch systems send, and a terminal that is closed
-
-
-class Ended(KeyboardInterrupt):
-    """A signal asked the program to end, as Ctrl-C does."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.code = 128 + number
-
-
-@contextmanager
-def ended_politely() -> Iterator[None]:
-    """Let the signals that ask a program to end interrupt it as Ctrl-C does, so that it can say what is kept."""
-
-    def end(number: int, _: Any) -> None:
-        raise Ended(number)
-
-    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) == signal.SIG_DFL}
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def speak_ascii_where_needed() -> None:
@@ -96,7 +57,7 @@ def tell(text: str) -> None:
 def stopped(store: str, error: BaseException) -> int:
     """Say how to continue after Ctrl-C or the like, and return the exit code."""
     tell(f"stopped; finished fits are kept in {store}. {how_to_continue()}")
-    return error.code if isinstance(error, Ended) else exits.INTERRUPTED
+    return error.code if isinstance(error, Stopped) else exits.INTERRUPTED
 
 
 def how_to_continue(how: str = "") -> str:

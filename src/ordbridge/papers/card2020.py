@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from ordbridge import tables
 from ordbridge.checks import number_of_workers
+from ordbridge.children import deaf_to_ctrl_c
 from ordbridge.deprecated import old_names
 from ordbridge.errors import FitError, InputError
 from ordbridge.figures.style import SOFT, cycle, empty_figure
@@ -311,7 +312,9 @@ def _pieces(pieces: Sequence[tuple[TableCell, int, int]], store: Path | None, jo
         return (_piece(*piece, store) for piece in pieces)
     from joblib import Parallel, delayed
 
-    return iter(Parallel(n_jobs=processes, return_as="generator")(delayed(_piece)(*piece, store) for piece in pieces))
+    pool = Parallel(n_jobs=processes, return_as="generator")
+    with deaf_to_ctrl_c():
+        return iter(pool(delayed(_piece)(*piece, store) for piece in pieces))
 
 
 def _piece(cell: TableCell, first: int, last: int, store: Path | None) -> pa.Table:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from ordbridge.checks import choice, number_of_workers
+from ordbridge.children import deaf_to_ctrl_c
 from ordbridge.errors import InputError
 from ordbridge.leftovers import claim_semaphores, sweep
 from ordbridge.power.worker import start
@@ -142,7 +143,7 @@ class LokyBackend:
 
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
         """Send one batch to a worker."""
-        with environment(PYTHONSAFEPATH="1"):
+        with environment(PYTHONSAFEPATH="1"), deaf_to_ctrl_c():
             first = not self._executor._processes
             future: Future = self._executor.submit(work, batch)
         if first:

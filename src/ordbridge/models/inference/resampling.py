@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ordbridge.checks import file_to_write, number_of_workers
+from ordbridge.children import deaf_to_ctrl_c
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import Name
 from ordbridge.models import predict as prediction
@@ -138,11 +139,13 @@ def _results(
     known = _Store(work.fingerprint, store)
     yield from known.values[:draws]
     begins = range(len(known.values), draws, BATCH)
-    with Parallel(n_jobs=jobs) as pool:
+    with Parallel(n_jobs=jobs, return_as="generator") as pool:
         for k in range(0, len(begins), jobs):
             batches = [range(begin, min(begin + BATCH, draws)) for begin in begins[k : k + jobs]]
             began = time.perf_counter()
-            made = pool(delayed(_batch)(work, batch) for batch in batches)
+            with deaf_to_ctrl_c():  # the processes start here
+                making = pool(delayed(_batch)(work, batch) for batch in batches)
+            made = list(making)
             pace.seconds += time.perf_counter() - began
             pace.made += sum(map(len, made))
             for found in made:
