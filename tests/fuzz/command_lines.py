@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import files
+
 from ordbridge import cli
 from ordbridge.cli import exits, unforeseen
 
@@ -72,15 +74,30 @@ FILES = {
     "broken.xlsx": "PK\x03\x04",
     "truth.toml": "effects = [0.3]\nthresholds = [-1, 0, 1]\n",
     "study.toml": 'preset = "howcroft2021"\n[grid]\nvariance = "low"\nitems = 20\nratings_per_text = 2\neffect = 0.6\n',
-    "plan.json": '{"kind": "ordbridge plan", "format": 1}',
+    "again.csv": RATINGS,
+    "plan.json": files.seeds_of_plan()[0].decode(),
 }
-MINIMAL = {
-    "fit": ["--model", "clm", "--formula", "rating ~ system"],
-    "simulate": ["--truth", "truth.toml", "--items", "4", "--ratings", "2", "--out", "out.csv"],
-    "power": ["--sims", "1", "--quiet", "--models", "lm"],
-    "plan": ["--datasets", "4", "--quiet", "--items", "20", "--ratings", "3"],
-    "stop": ["--plan", "plan.json"],
+SOUND = {
+    "read": "ratings.csv",
+    "check": "ratings.csv",
+    "compare": "ratings.csv",
+    "fit": "ratings.csv --model clm --formula rating~system",
+    "design counterbalanced": "--items 4 --ratings-per-text 2 --texts-per-participant 4",
+    "design crossed": "--items 4 --raters 3",
+    "design latin-square": "--systems 2 --items 4 --raters 4",
+    "design howcroft2021": "--items 20 --ratings 2",
+    "design from-ratings": "ratings.csv",
+    "simulate": "--truth truth.toml --design ratings.csv --out out.csv",
+    "power": "--preset howcroft2021 --variance low --items 20 --ratings 2 --effects 0.6 --models lm --sims 1 --quiet",
+    "plan": "ratings.csv --effect-points 0.5 --items 25 --ratings 3 --datasets 8 --quiet",
+    "stop": "ratings.csv --plan plan.json",
+    "reliability": "ratings.csv",
+    "judges": "ratings.csv --judge p1",
+    "interval": "3 4",
+    "scales": "ratings.csv again.csv",
+    "settings": "ratings.csv",
 }
+"""A command line of each command that works, or nearly; odd options follow it."""
 
 
 class _TooLong(BaseException):
@@ -118,12 +135,9 @@ def whole_parser() -> argparse.ArgumentParser:
 def line_of(draw: random.Random, commands: list[tuple[tuple[str, ...], Any]]) -> list[str]:
     """Return a command line."""
     words, parser = draw.choice(commands)
-    line = [*words]
-    for action in parser._actions:
-        if not action.option_strings and action.nargs != 0:
-            line.append("ratings.csv" if draw.random() < 0.6 else draw.choice((*FILES, draw.choice(WORDS))))
-    if draw.random() < 0.95:
-        line += MINIMAL.get(words[0], [])
+    line = [*words, *SOUND.get(" ".join(words), "").split()]
+    if draw.random() < 0.25:
+        line = [draw.choice((*FILES, draw.choice(WORDS))) if word in FILES else word for word in line]
     options = [a for a in parser._actions if a.option_strings and not OPTIONS_LEFT_OUT & set(a.option_strings)]
     for action in draw.sample(options, min(len(options), draw.choice((0, 1, 1, 2, 3)))):
         line.append(draw.choice(action.option_strings))
