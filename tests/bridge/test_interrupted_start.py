@@ -111,6 +111,24 @@ def test_a_signal_inside_a_callback_of_r_is_raised_when_r_has_returned(name: str
     assert done.stderr == ""
 
 
+@pytest.mark.needs_r
+def test_r_that_is_interrupted_writes_nothing() -> None:
+    """Outside of our own handlers, as while a package is loaded, R writes an empty line, which rpy2 logs."""
+    done = python("""
+        import os, signal, threading
+        from ordbridge.bridge import session
+
+        r = session._get_session()
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            with r.lock, r.interruptible():
+                r._evaluate("repeat NULL")
+        except KeyboardInterrupt:
+            print("interrupted")
+    """)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
 def as_program(body: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run ``ordbridge doctor`` as a program whose command does something else."""
     indented = textwrap.indent(textwrap.dedent(body), "    ")

@@ -190,7 +190,7 @@ class _Session:
             with warnings.catch_warnings(), _sheltered_environment():
                 warnings.simplefilter("ignore")  # on starting outside the main thread, where Ctrl-C does not arrive
                 import rpy2.rinterface as ri
-                from rpy2.rinterface_lib import embedded, openrlib
+                from rpy2.rinterface_lib import callbacks, embedded, openrlib
 
                 if openrlib.R_HOME is None:
                     raise BridgeError(remedies.no_r())
@@ -207,7 +207,7 @@ class _Session:
         self.lock = openrlib.rlock
         self.loaded: set[str] = set()
         self._evaluate: Any = ri.evalr
-        self._rlib = openrlib.rlib
+        self._rlib, self._callbacks = openrlib.rlib, callbacks
         self._relay: _InterruptRelay | None = None
         with self.lock:
             self._prepare()
@@ -249,8 +249,17 @@ class _Session:
             return
         if self._relay is None:
             self._relay = _InterruptRelay(self._rlib)
-        with _WaitingSignals(), self._relay.listening():
+        with _WaitingSignals(), self._relay.listening(), self._without_a_word():
             yield
+
+    @contextmanager
+    def _without_a_word(self) -> Iterator[None]:
+        """Keep to ourselves the empty line that R writes when it is interrupted, which rpy2 would log."""
+        before, self._callbacks.consolewrite_warnerror = self._callbacks.consolewrite_warnerror, lambda _: None
+        try:
+            yield
+        finally:
+            self._callbacks.consolewrite_warnerror = before
 
 
 class _InterruptRelay:

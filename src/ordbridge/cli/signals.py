@@ -20,7 +20,7 @@ from typing import Any
 
 __all__ = ["GracefulShutdown", "Stopped"]
 
-PATIENCE = 4.0  # seconds that the program has to end by itself
+PATIENCE = 3.0  # seconds that the program has to end by itself
 AGAIN = 0.05  # seconds until an exception that was ignored is raised again
 NUMBERS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
