@@ -73,7 +73,8 @@ def test_a_plan_names_what_is_to_be_found_and_its_price() -> None:
 def test_reliability_says_how_much_and_how_sure() -> None:
     headline, above = said(ob.reliability.analyse(ratings(ob.design.crossed(items=20, raters=5), TRUTH, seed=1)))
     assert re.fullmatch(
-        r"The raters [^:]*: agreement −?0\.\d\d \(−?0\.\d\d to 0\.\d\d\), correlation 0\.\d\d \(−?0\.\d\d to 0\.\d\d\)\.",
+        r"The raters [^:]*: agreement −?0\.\d\d \(−?0\.\d\d to 0\.\d\d\), "
+        r"correlation 0\.\d\d \(−?0\.\d\d to 0\.\d\d\)\.",
         headline,
     )
     assert above.count(headline.partition(":")[0]) == 1  # not said twice
