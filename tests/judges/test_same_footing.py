@@ -36,6 +36,12 @@ def test_a_judge_like_a_person_agrees_as_much():
     assert "about as much as they agree with each other" in found.sentence
 
 
+def test_the_sentence_says_whether_it_is_about_people_or_about_these():
+    table = rated(items=20, people=3)
+    assert ob.judges.agreement(table).sentence.startswith("gpt agrees with people ")
+    assert ob.judges.agreement(table, raters="fixed").sentence.startswith("gpt agrees with these people ")
+
+
 def test_measures_by_their_definitions():
     table = rated(items=15, people=3)
     text = table["item"] + table["system"]

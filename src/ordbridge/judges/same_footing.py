@@ -71,13 +71,18 @@ class JudgeAgreement:
     notes: tuple[str, ...]
 
     @property
+    def people(self) -> str:
+        """Whom the intervals are about: people, or these people only."""
+        return "people" if self.raters == "random" else "these people"
+
+    @property
     def sentence(self) -> str:
         """What it says, in words."""
         rows = {row["measure"]: row for row in self.footing.to_pylist()}
         row = rows["agreement"]
         said = (
-            f"{self.judge} agrees with people {in_comparison(row)} they agree with each other (corrected for chance: "
-            f"{row['judge']:.2f} against {row['person']:.2f}; difference {row['difference']:+.2f} "
+            f"{self.judge} agrees with {self.people} {in_comparison(row)} they agree with each other (corrected for "
+            f"chance: {row['judge']:.2f} against {row['person']:.2f}; difference {row['difference']:+.2f} "
             f"[{row['difference_low']:+.2f}, {row['difference_high']:+.2f}])."
         )
         if self.favours_p is None:

@@ -56,7 +56,7 @@ def _headline(result: JudgeAnalysis) -> str:
         f"{row[name]:+.2f}".replace("-", "−") for name in ("difference", "difference_low", "difference_high")
     )
     said = (
-        f"{result.judge} agrees with people {in_comparison(row)} they agree with each other "
+        f"{result.judge} agrees with {result.agreement.people} {in_comparison(row)} they agree with each other "
         f"(difference {difference}, {low} to {high})"
     )
     if result.alternative is None:
