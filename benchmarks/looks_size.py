@@ -6,9 +6,9 @@ Studies without a difference (24 participants who rate 10 texts each, planned lo
 ratings so far after each participant from the first planned look on. Printed is the share that crosses a boundary at
 any look: by the rule of ordbridge 0.2.0, which compared each look with the boundary of the last planned one; by the
 ledger, in which looks that were not planned spend alpha (Lan & DeMets 1983); and with the planned looks only. The
-plan's boundaries are those of normal theory times the factor that half of the studies give at the planned looks; the
-shares are of the other half. STORE keeps every study, and a run goes on where it was stopped. ``--studies 0`` prints
-the first rows only: 400,000 studies whose z follows a Brownian motion.
+plan's boundaries are those of normal theory times the factor that half of the studies give at the planned looks, for
+the other half, and the other way round. STORE keeps every study, and a run goes on where it was stopped. ``--studies
+0`` prints the first rows only: 400,000 studies whose z follows a Brownian motion.
 """
 
 from __future__ import annotations
@@ -91,15 +91,18 @@ def show(name: str, z: np.ndarray, people: list[int], *, simulated: bool) -> Non
     """Print how often each rule rejects, with the boundaries of normal theory or with simulated ones."""
     stops = int(np.argmax([n >= (1 - NEAR) * PEOPLE for n in people])) + 1  # the ledger's last look
     for shape in SHAPES:
-        plan, factor = plan_of(shape), 1.0
-        if simulated:
-            planned = z[::2][:, [0, -1]] / [row["normal"] for row in plan.looks]
-            factor = float(np.quantile(planned.max(axis=1), 0.95, method="weibull"))
-        held = z[1::2] if simulated else z
+        plan = plan_of(shape)
+        folds = [(z[::2], factor_of(z[1::2], plan)), (z[1::2], factor_of(z[::2], plan))] if simulated else [(z, 1.0)]
         for rule, critical in rules(plan, people).items():
             seen = slice(None, stops) if rule == "ledger" else slice(None)
-            share = (held[:, seen] > factor * critical[seen]).any(axis=1).mean()
-            print(f"| {name} | {shape} | {rule} | {share:.3f} | {len(held)} |", flush=True)
+            crossed = [(held[:, seen] > factor * critical[seen]).any(axis=1) for held, factor in folds]
+            print(f"| {name} | {shape} | {rule} | {np.concatenate(crossed).mean():.3f} | {len(z)} |", flush=True)
+
+
+def factor_of(z: np.ndarray, plan: Protocol) -> float:
+    """Return how many times the boundaries of normal theory those are that 5 % of these studies cross when planned."""
+    planned = z[:, [0, -1]] / [row["normal"] for row in plan.looks]
+    return float(np.quantile(planned.max(axis=1), 0.95, method="weibull"))
 
 
 if __name__ == "__main__":

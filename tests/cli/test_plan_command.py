@@ -86,7 +86,7 @@ def test_plan_smallest_effect_with_three_systems(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Truth(effects=(0.2, 0.6), thresholds=(-1, 0, 1)).to_toml("three.toml")
     fixed = ["--model", "lm", "--items", "30", "--ratings", "2", "--texts-per-participant", "15", "--jobs", "1"]
-    asked = ["--effect", "smallest", "--test", "any", "--datasets", "300", "--most", "100", "--null", "0"]
+    asked = ["--effect", "smallest", "--test", "any", "--datasets", "500", "--most", "100", "--null", "0"]
     assert main(["plan", "--truth", "three.toml", *fixed, *asked, "--quiet"]) == 0
     assert "the smallest effect found with 80% power is at most 0." in capsys.readouterr().out
 
