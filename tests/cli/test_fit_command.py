@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ordbridge as ob
-from ordbridge.cli import main
+from ordbridge.cli import exits, main
 
 FORMULA = "rating ~ system + (1 | participant)"
 
@@ -188,7 +188,7 @@ def test_no_answer_above_a_fit_that_did_not_converge(tmp_path: Path, capsys: pyt
         "--html",
         str(report),
     ]
-    assert main(words) == 0
+    assert main(words) == exits.NOT_CONVERGED
     html = report.read_text(encoding="utf-8")
     assert "<h1>There is no answer: the fit did not converge</h1>" in html
     assert "differ from 0" not in html and "<svg" not in html

@@ -83,7 +83,7 @@ class _Placed(_Count):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.row = self.column = 0
-        self.filled = self.formula = self.saved = False
+        self.filled = self.formula = self.saved = self.worded = self.in_value = False
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = _local(tag)
@@ -95,14 +95,21 @@ class _Placed(_Count):
             if found := _PLACE.fullmatch(attributes.get("r", "")):
                 self.column, self.row = _number(found[1]), int(found[2])
             self.filled = self.formula = self.saved = False
+            self.worded = attributes.get("t") == "str"  # the result of a formula may be no text
         elif tag == "f":
             self.filled = self.formula = True
         elif tag in ("v", "is"):
-            self.filled = self.saved = True
+            self.filled = self.in_value = True
+            self.saved = self.worded
         if self.row > LAST_ROW or self.column > LAST_COLUMN:
             raise InputError(f"{self.name} has a cell in row {self.row:,}, column {self.column:,}; it is damaged")
 
+    def text(self, text: str) -> None:
+        self.saved = self.saved or self.in_value
+
     def end(self, tag: str) -> None:
+        if _local(tag) in ("v", "is"):
+            self.in_value = False
         if _local(tag) != "c" or not self.filled:
             return
         self.reach(self.row, self.column)
