@@ -63,6 +63,8 @@ def program() -> None:
 def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     try:
         args = _read(arguments)
+        if "until_stopped" in args:  # it has processes to end and files to delete
+            shutdown.patience = 60.0
         code = _run(args)
         if "until_stopped" in args:  # that is how it ends
             shutdown.code = None

@@ -36,10 +36,14 @@ class Stopped(KeyboardInterrupt):
 
 
 class GracefulShutdown:
-    """Listens while it is entered; ``code`` is the exit code that a signal asks for, None before there was one."""
+    """Listens while it is entered; ``code`` is the exit code that a signal asks for, None before there was one.
+
+    ``patience`` is how many seconds the program has to end by itself.
+    """
 
     def __init__(self) -> None:
         self.code: int | None = None
+        self.patience = PATIENCE
         self._raises, self._ignored = True, False
         self._over = threading.Event()
         self._before: dict[int, Any] = {}
@@ -100,7 +104,7 @@ class GracefulShutdown:
             while not (arrived := set(NUMBERS) & set(given := self._receiver.recv(64))):
                 if not given:
                     return
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + self.patience
             while not self._over.wait(AGAIN):
                 if time.monotonic() > end:
                     self._tell("ordbridge: stopped, without waiting for the computation")
