@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from ordbridge.checks import choice, number_of_workers
-from ordbridge.children import deaf_to_ctrl_c
+from ordbridge.children import deaf_workers
 from ordbridge.errors import InputError
 from ordbridge.leftovers import sweep
 from ordbridge.power.worker import start
@@ -143,7 +143,7 @@ class LokyBackend:
 
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
         """Send one batch to a worker."""
-        with environment(PYTHONSAFEPATH="1"), deaf_to_ctrl_c():
+        with environment(PYTHONSAFEPATH="1"), deaf_workers():
             future: Future = self._executor.submit(work, batch)
         return future
 
