@@ -44,7 +44,7 @@ def results() -> dict[str, Any]:
     grid = Grid(truth=two, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.3, 0.6])
     vary = {"items": [20, 30, 40, 60, 80], "ratings_per_text": [1, 2, 3]}
     return {
-        "comparison": ob.compare(study, engine="fast", test="wald"),
+        "comparison": ob.compare(study, engine="fast"),
         "fit": ob.clmm(formula, study, link="probit", engine="fast"),
         "run": run(grid, ["lm", "clm"], sims=40, engine="fast"),
         "plan": plan(

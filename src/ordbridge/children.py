@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["deaf_to_ctrl_c"]
+__all__ = ["deaf_to_ctrl_c", "deaf_workers"]
 
 
 @contextmanager
@@ -32,3 +32,14 @@ def deaf_to_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def deaf_workers() -> Iterator[None]:
+    """Do the same where Python's own helper for worker processes may be started: that lets Ctrl-C through again."""
+    from multiprocessing import resource_tracker
+
+    if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()
+    with deaf_to_ctrl_c():
+        yield

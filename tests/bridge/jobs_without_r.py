@@ -38,7 +38,7 @@ def do(folder: Path) -> None:
             *("--html", str(folder / f"{model}.html"), "--latex", str(folder / f"{model}.tex")),
         )
     command(
-        *("compare", ratings, "--engine", "fast", "--test", "wald", "--html", str(folder / "compare.html")),
+        *("compare", ratings, "--engine", "fast", "--html", str(folder / "compare.html")),
         *("--markdown", str(folder / "compare.md"), "--plot", str(folder / "compare.png"), "--quiet"),
     )
     command("reliability", ratings, "--html", str(folder / "reliability.html"))

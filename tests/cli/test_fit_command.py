@@ -234,7 +234,7 @@ def test_fit_says_what_concerns_its_model(
         assert main(["fit", str(file), "--model", model, "--formula", formula, "--engine", "fast"]) == 0
         return capsys.readouterr().err
 
-    assert "5 participants, and with fewer than 10 the usual tests" in said(few, "clmm", FORMULA)
+    assert "5 participants only: conclusions about others are weak" in said(few, "clmm", FORMULA)
     assert said(few, "clm", "rating ~ system") == ""
     note = "different values, as from a slider. Fit a linear model (lmer), not an ordinal one."
     assert note in said(slider, "clm", "rating ~ system")

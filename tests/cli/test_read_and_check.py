@@ -70,7 +70,7 @@ def test_check_returns_1_on_errors_only(
     assert main(["check", written(study, tmp_path / "clean.csv")]) == 0
     assert "nothing found that is wrong with them" in capsys.readouterr().out
     assert main(["check", written(study[study.participant < "P06"], tmp_path / "few.csv")]) == 0
-    assert "warning: 5 participants, and with fewer than 10 the usual tests" in capsys.readouterr().out
+    assert "warning: 5 participants only: conclusions about others are weak" in capsys.readouterr().out
     study.loc[4, "rating"] = 44
     assert main(["check", written(study, tmp_path / "slip.csv")]) == 1
     assert "error: 1 rating outside the scale 1 to 5: 44 (row 6). Make codes" in capsys.readouterr().out

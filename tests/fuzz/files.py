@@ -404,7 +404,8 @@ def seeds_of_plan() -> list[bytes]:
         systems=("a", "b"), family="pair", pairs=(("a", "b"),), model="clmm", formula="rating ~ system + (1 | item)",
         link="probit", REML=None, alpha=0.05, target=0.8, calibrated=False, goal="difference", margin=None, on=None,
         criteria=1, items=50, ratings_per_text=3.0, participants=12, ratings=300, texts_per_participant=25, recruit=12,
-        levels=5, sentence="Run 50 items.", looks=({"look": 1, "participants": 6, "critical": 2.5},),
+        levels=5, sentence="Run 50 items.", test="z", critical_value=0.05,
+        looks=({"look": 1, "participants": 6, "critical": 2.5, "normal": 2.4, "share": 0.5},),
         shape="obrien-fleming",
     )  # fmt: skip
     return [json.dumps(plan.to_dict(), indent=2).encode()]

@@ -74,7 +74,7 @@ def commands(folder: Path) -> list[Command]:
         Command("compare", ["compare", large, "--engine", "r", "--formula", slopes]),
         Command(
             "compare, bootstrap",
-            ["compare", small, "--engine", "r", "--test", "bootstrap", "--draws", "100000", "--jobs", "2"],
+            ["compare", small, "--engine", "r", "--estimand", "latent", "--test", "bootstrap", "--draws", "100000", "--jobs", "2"],
             "--store draws.csv",
         ),
         Command("compare, to its end", ["compare", small, "--engine", "r", "--formula", "rating ~ system + (1 | item)"],

@@ -165,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
     app: Server
     timeout = PATIENCE
     wbufsize, disable_nagle_algorithm = CHUNK, True  # an answer goes out at once and as one: a slider waits for it
-    protocol_version, default_request_version = "HTTP/1.1", "HTTP/1.0"  # of the answer to what is no request, too
+    protocol_version, default_request_version = "HTTP/1.1", "HTTP/1.0"  # of the answer to what is not a request, too
     server_version = "ordbridge"
     sys_version = ""
 
@@ -206,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(status, unforeseen(error))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse in a sentence, also what is no request at all; what came with it may not have been read."""
+        """Refuse in a sentence, also what is not a request at all; what came with it may not have been read."""
         self.close_connection = True
         status = HTTPStatus(code)
         self._send({"error": message or explain or status.phrase}, status)

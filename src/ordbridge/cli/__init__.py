@@ -69,6 +69,8 @@ def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     talk.speak_ascii_where_needed()
     try:
         args = _read(arguments)
+        if "until_stopped" in args:  # it has processes to end and files to delete
+            shutdown.patience = 60.0
         code = _run(args)
         if "until_stopped" in args:  # that is how it ends
             shutdown.code = None

@@ -36,10 +36,14 @@ class Stopped(KeyboardInterrupt):
 
 
 class GracefulShutdown:
-    """Listens while it is entered; ``code`` is the exit code that a signal asks for, None before there was one."""
+    """Listens while it is entered; ``code`` is the exit code that a signal asks for, None before there was one.
+
+    ``patience`` is how many seconds the program has to end by itself.
+    """
 
     def __init__(self) -> None:
         self.code: int | None = None
+        self.patience = PATIENCE
         self._raises, self._ignored = True, False
         self._over = threading.Event()
         self._before: dict[int, Any] = {}
@@ -70,11 +74,11 @@ class GracefulShutdown:
             self._sender.close()  # which ends the thread
 
     def only_note(self) -> None:
-        """Raise nothing any more: the command is done, and what is left to do must not be cut short."""
+        """Raise nothing from now on: the command is done, and what is left to do must not be cut short."""
         self._raises = False
 
     def leave(self, code: int) -> None:
-        """End the process without the slow end of the interpreter, in which a signal would kill it without a word."""
+        """End the process without the slow end of the interpreter, in which a signal would kill it silently."""
         if self.code not in (None, code):
             self._tell("ordbridge: stopped")
         with suppress(OSError, ValueError):
@@ -100,7 +104,7 @@ class GracefulShutdown:
             while not (arrived := set(NUMBERS) & set(given := self._receiver.recv(64))):
                 if not given:
                     return
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + self.patience
             while not self._over.wait(AGAIN):
                 if time.monotonic() > end:
                     self._tell("ordbridge: stopped, without waiting for the computation")

@@ -157,7 +157,7 @@ def compare(
     >>> found.ranking["system"].to_pylist()
     ['B', 'A']
     >>> print(found.sentences[1].split(". ")[0])
-    B is rated 0.81 points higher than A (95 % interval 0.50 to 1.13; p < .001, Holm)
+    B is rated 0.83 points higher than A (95 % interval 0.51 to 1.14; p < .001, Holm)
     """
     asked = _question(
         estimand, reference, model, formula, link, engine, test, conf_level, draws, seed, jobs, timeout, store, progress

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ordbridge import tables
 from ordbridge.checks import number_of_workers
-from ordbridge.children import deaf_to_ctrl_c
+from ordbridge.children import deaf_workers
 from ordbridge.deprecated import old_names
 from ordbridge.errors import FitError, InputError
 from ordbridge.figures.style import SOFT, cycle, empty_figure
@@ -313,7 +313,7 @@ def _pieces(pieces: Sequence[tuple[TableCell, int, int]], store: Path | None, jo
     from joblib import Parallel, delayed
 
     pool = Parallel(n_jobs=processes, return_as="generator")
-    with deaf_to_ctrl_c():
+    with deaf_workers():
         return iter(pool(delayed(_piece)(*piece, store) for piece in pieces))
 
 

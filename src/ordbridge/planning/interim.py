@@ -204,7 +204,7 @@ def next_boundary(protocol: Protocol, before: TakenLook | None, people: int) -> 
     if as_planned:  # planned looks that nobody recorded have been taken all the same
         times += tuple(row["share"] for row in rows[planned:passed])
         critical += tuple(row["normal"] for row in rows[planned:passed])
-    time = rows[here - 1]["share"] if here else people / end
+    time = rows[here - 1]["share"] if here else (people / end)
     if times and time <= times[-1]:
         return Boundary(math.inf, None, False, planned, as_planned, times, critical)
     if here and as_planned:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from ordbridge.checks import choice, number_of_workers
-from ordbridge.children import deaf_to_ctrl_c
+from ordbridge.children import deaf_workers
 from ordbridge.errors import InputError
 from ordbridge.leftovers import claim_semaphores, sweep
 from ordbridge.power.worker import start
@@ -143,9 +143,13 @@ class LokyBackend:
 
     def submit(self, work: Callable[[Any], Any], batch: Any) -> Future:
         """Send one batch to a worker."""
-        with environment(PYTHONSAFEPATH="1"), deaf_to_ctrl_c():
+        with environment(PYTHONSAFEPATH="1"), deaf_workers():
             first = not self._executor._processes
-            future: Future = self._executor.submit(work, batch)
+            try:
+                future: Future = self._executor.submit(work, batch)
+            except BrokenExecutor as death:  # a worker died since the last batch: this one is lost like that one
+                future = Future()
+                future.set_exception(death)
         if first:
             claim_semaphores()
         return future

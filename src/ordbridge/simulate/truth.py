@@ -305,7 +305,8 @@ class Truth:
         if self.thresholds is not None:
             return {"thresholds": tuple(measured(value, origin) for value in self.thresholds)}
         drawn = self.threshold_distribution
-        assert drawn is not None  # a scale with categories has one or the other
+        if drawn is None:
+            raise InputError("a scale with categories needs thresholds or a threshold_distribution")
         lowest = (measured(drawn.lowest[0], origin), measured(drawn.lowest[1]))
         distance = (measured(drawn.distance[0]), measured(drawn.distance[1]))
         return {"threshold_distribution": ThresholdDistribution(lowest, distance, drawn.categories)}

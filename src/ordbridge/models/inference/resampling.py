@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ordbridge.checks import file_to_write, number_of_workers
-from ordbridge.children import deaf_to_ctrl_c
+from ordbridge.children import deaf_workers
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import Name
 from ordbridge.models import predict as prediction
@@ -143,7 +143,7 @@ def _results(
         for k in range(0, len(begins), jobs):
             batches = [range(begin, min(begin + BATCH, draws)) for begin in begins[k : k + jobs]]
             began = time.perf_counter()
-            with deaf_to_ctrl_c():  # the processes start here
+            with deaf_workers():  # the processes start here
                 making = pool(delayed(_batch)(work, batch) for batch in batches)
             made = list(making)
             pace.seconds += time.perf_counter() - began
