@@ -74,22 +74,57 @@ def commands(folder: Path) -> list[Command]:
         Command("compare", ["compare", large, "--engine", "r", "--formula", slopes]),
         Command(
             "compare, bootstrap",
-            ["compare", small, "--engine", "r", "--estimand", "latent", "--test", "bootstrap", "--draws", "100000", "--jobs", "2"],
+            [
+                "compare",
+                small,
+                "--engine",
+                "r",
+                "--estimand",
+                "latent",
+                "--test",
+                "bootstrap",
+                "--draws",
+                "100000",
+                "--jobs",
+                "2",
+            ],
             "--store draws.csv",
         ),
-        Command("compare, to its end", ["compare", small, "--engine", "r", "--formula", "rating ~ system + (1 | item)"],
-                short=True),
+        Command(
+            "compare, to its end",
+            ["compare", small, "--engine", "r", "--formula", "rating ~ system + (1 | item)"],
+            short=True,
+        ),
         Command(
             "plan",
             ["plan", small, "--engine", "r", "--effect-points", "0.3", "--jobs", "2"],
             "--store plan-fits",
         ),
         Command("power", ["power", *grid, "--engine", "r", "--models", "lmer", "clmm", "--jobs", "2"], "--store fits"),
-        Command("reproduce howcroft2021", ["reproduce", "howcroft2021", "--engine", "r", "--sims", "100", "--jobs", "2",
-                                           "--figure", "2", "--out", "paper"], "--store paper-fits"),
-        Command("reproduce card2020", ["reproduce", "card2020", "--items", "50", "--jobs", "2", "--out", "card"],
-                "--store card-fits"),
-    ]  # fmt: skip
+        Command(
+            "reproduce howcroft2021",
+            [
+                "reproduce",
+                "howcroft2021",
+                "--engine",
+                "r",
+                "--sims",
+                "100",
+                "--jobs",
+                "2",
+                "--figure",
+                "2",
+                "--out",
+                "paper",
+            ],
+            "--store paper-fits",
+        ),
+        Command(
+            "reproduce card2020",
+            ["reproduce", "card2020", "--items", "50", "--jobs", "2", "--out", "card"],
+            "--store card-fits",
+        ),
+    ]
 
 
 def started(words: list[str], folder: Path) -> subprocess.Popen[str]:
