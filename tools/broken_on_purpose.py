@@ -196,7 +196,7 @@ BREAKS = [
     ),
     Break(
         "Ctrl-C while R starts",
-        "bridge/session.py",
+        "children.py",
         "        self.note()\n",
         "",
         "bridge/test_interrupted_start.py -k while_r_starts",
@@ -210,7 +210,7 @@ BREAKS = [
     ),
     Break(
         "signals inside R's callbacks",
-        "bridge/session.py",
+        "children.py",
         "            if self._waits:",
         "            if False:",
         "bridge/test_interrupted_start.py -k inside_a_callback_of_r",

@@ -151,12 +151,12 @@ def processes_of(session: int) -> list[str]:
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
-            name, _, rest = entry.read_text().partition("(")[2].rpartition(")")
-            state, _, _, own = rest.split()[:4]
+            state, _, _, own = entry.read_text().rpartition(")")[2].split()[:4]
+            words = (entry.parent / "cmdline").read_text().replace("\0", " ")
         except (OSError, ValueError):
             continue
         if int(own) == session and state != "Z":
-            found.append(f"{entry.parent.name} {name}")
+            found.append(f"{entry.parent.name} {words}")
     return found
 
 

@@ -10,20 +10,19 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordbridge.bridge import remedies
-from ordbridge.children import deaf_to_ctrl_c
+from ordbridge.children import SIGNALS, WaitingSignals, deaf_to_ctrl_c
 from ordbridge.errors import BridgeError, InputError
 from ordbridge.leftovers import private_folder
 
 __all__ = ["Answer", "call", "require"]
 
 SCRIPTS = ("baseline.R", "probe.R")  # run by Rscript; the other files hold functions
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 LOCALES = ("C.UTF-8", "en_US.UTF-8", "C.utf8")
 _starting = threading.Lock()
 _session: _Session | None = None
@@ -86,7 +85,7 @@ def _get_session() -> _Session:
     global _session
     with _starting:
         if _session is None:
-            with _WaitingSignals() as waiting, deaf_to_ctrl_c():  # half-way, R would be left half started
+            with WaitingSignals() as waiting, deaf_to_ctrl_c():  # half-way, R would be left half started
                 _session = _Session(waiting)
         elif _session.process != os.getpid():
             raise BridgeError(
@@ -134,55 +133,8 @@ def _sheltered_environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _WaitingSignals:
-    """Keeps Python's signal handlers waiting while R is at work.
-
-    A handler that raises an exception inside a callback of rpy2 would raise it for nobody: it is printed and lost. So
-    the signals are noted, and their handlers called when R has returned.
-    """
-
-    def __init__(self) -> None:
-        self._noted: list[int] = []
-        self._waits = True
-        self._handlers: dict[int, Callable[[int, Any], Any]] = {}
-        if threading.current_thread() is threading.main_thread():  # where Python runs the handlers
-            for number in SIGNALS:
-                handler = signal.getsignal(number)
-                handler = getattr(handler, "waiting", handler)  # one of ours that was not taken away in time
-                if callable(handler):
-                    self._handlers[number] = handler
-
-    def note(self) -> None:
-        """Let the handlers wait; to be called again whenever somebody else has changed them."""
-        for number, handler in self._handlers.items():
-            signal.signal(number, self._noting(handler))
-
-    def _noting(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
-        def noting(number: int, frame: Any) -> None:
-            if self._waits:
-                self._noted.append(number)
-            else:
-                handler(number, frame)
-
-        noting.waiting = handler  # type: ignore[attr-defined]
-        return noting
-
-    def __enter__(self) -> _WaitingSignals:
-        self.note()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._waits = False  # a handler may raise its exception from here on, even before it is back in its place
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        for number in self._noted:
-            self._handlers[number](number, None)
-        if self._noted:
-            raise KeyboardInterrupt  # R's answer is not whole, whatever the handler thinks of the signal
-
-
 class _Session:
-    def __init__(self, waiting: _WaitingSignals) -> None:
+    def __init__(self, waiting: WaitingSignals) -> None:
         choose_rpy2_mode()
         if os.name == "posix" and not os.environ.get("R_HOME") and shutil.which("R") is None:
             raise BridgeError(remedies.no_r())  # before rpy2 says it on the console, in its own words
@@ -249,7 +201,7 @@ class _Session:
             return
         if self._relay is None:
             self._relay = _InterruptRelay(self._rlib)
-        with _WaitingSignals(), self._relay.listening(), self._without_a_word():
+        with WaitingSignals(interrupt=True), self._relay.listening(), self._without_a_word():
             yield
 
     @contextmanager
