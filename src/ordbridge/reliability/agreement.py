@@ -356,8 +356,7 @@ def _corrected(
         return np.hstack([_agreeing(tally, w), size > 0, tally / np.maximum(size, 1)])
 
     def value(sums: np.ndarray) -> np.ndarray:
-        assert chance_of_shares is not None
-        expected = chance_of_shares(sums[..., 3:] / sums[..., 2:3], w)
+        expected = chance_of_shares(sums[..., 3:] / sums[..., 2:3], w)  # type: ignore[misc]  # given where this is used
         return corrected(sums[..., 0] / sums[..., 1], expected)
 
     def statistic(some: Ratings) -> float:
