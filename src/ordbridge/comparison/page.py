@@ -41,7 +41,7 @@ def page(comparison: Comparison, repeat: str = "") -> Page:
     made.heading("Differences").sentences(pairs)
     if any(row["conf_low"] is not None for row in comparison.pairs.to_pylist()):
         made.picture(_differences(comparison), f"Differences {paper.in_units(comparison)}, with intervals")
-    made.table(_without_constants(comparison.pairs).drop_columns(["test"]), names=_names(comparison))
+    made.table(_without_constants(comparison.pairs).drop_columns(["test", "std_error", "df"]), names=_names(comparison))
     _checked(made, comparison)
     with made.folded("How it was computed"):
         made.sentences(map(without_options, comparison.notes))
