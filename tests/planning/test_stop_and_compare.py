@@ -16,6 +16,7 @@ MODELS = ("clmm", "lmer", "clm", "lm")
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # 500 studies with their looks, on a busy machine
 def test_500_studies_have_one_answer():
     """Nulls and effects, four models, both shapes, planned and unplanned looks; each look is asked about twice."""
     random = np.random.default_rng(29)
