@@ -6,7 +6,7 @@ The deciding cells of docs/findings.md (100 items with 3 ratings per text, 50 wi
 raters rate 50 items under both systems; the settings low, representative and high of Howcroft & Rieser (2021); three
 kinds of slopes: 0/1 as published, 0/1 with the matched correlation (−½ sd(slope)/sd(intercept), at which both systems
 spread alike), and −½/+½. Of each cell ``sims`` datasets at an effect of .31, and as many at 0, from which critical
-values are taken (``power.run(…, calibrate=True)``). clmm's test is Wald's, as printed; lmer has REML and
+values are taken (``power.run(…, null_datasets=…)``). clmm's test is Wald's, as printed; lmer has REML and
 Satterthwaite's degrees of freedom. STORE is a folder of power runs: the same command goes on where it was.
 """
 
@@ -51,7 +51,7 @@ def runs(store: Path, sims: int, jobs: int) -> dict[tuple[str, str], Run]:
             folder = store / f"{study} {kind}".replace("/", "-").replace(" ", "_")
             print(study, kind, flush=True)
             found[study, kind] = run(
-                grid, MODELS, sims, seed=2026, engine="fast", jobs=jobs, store=folder, calibrate=sims
+                grid, MODELS, sims, seed=2026, engine="fast", jobs=jobs, store=folder, null_datasets=sims
             )
     return found
 

@@ -48,8 +48,8 @@ def apart(one: dict[str, Any], other: dict[str, Any]) -> tuple[float, float, boo
             ]
             points = max(points, *(abs(a[name] - b[name]) for name in POINTS if name in a))
             if "adjusted" in a:
-                p_values = max(p_values, abs(a["adjusted"] - b["adjusted"]))
-                same &= (a["adjusted"] < 0.05) == (b["adjusted"] < 0.05)
+                p_values = max(p_values, abs(a["p_adjusted"] - b["p_adjusted"]))
+                same &= (a["p_adjusted"] < 0.05) == (b["p_adjusted"] < 0.05)
     return points, p_values, same
 
 

@@ -19,7 +19,7 @@ model of all systems and a t test over the means of raters, each with Holm's cor
 
 Counted are studies with any false pair after Holm (family-wise) and 95 % intervals of pairs that contain the true
 difference. Only the linear models are fitted (``model="lmer"``): the ordinal one has no part in the decision, which
-``tests/comparison/test_size.py`` checks. STORE keeps every p-value; what it has is not computed again.
+``tests/comparison/test_estimand.py`` checks. STORE keeps every p-value; what it has is not computed again.
 """
 
 from __future__ import annotations

@@ -43,13 +43,13 @@ def main() -> None:
     if len(sys.argv) > 1:
         studies["PPLM"] = pd.read_csv(sys.argv[1])[["participant", "item", "system", "rating"]]
     for engine in ("fast", "r"):
-        ob.compare(simulated().iloc[:200], engine=engine, anyway=True, draws=19)
+        ob.compare(simulated().iloc[:200], engine=engine, force=True, draws=19)
     print("| study | ratings | native | R |\n|---|---|---|---|")
     for name, ratings in studies.items():
         seconds = {}
         for engine in ("fast", "r"):
             started = time.process_time()
-            found = ob.compare(ratings, engine=engine, anyway=True)
+            found = ob.compare(ratings, engine=engine, force=True)
             seconds[engine] = time.process_time() - started
         formula = found.models["formula"][0].as_py()
         print(f"| {name}, {formula} | {len(ratings)} | {seconds['fast']:.1f} | {seconds['r']:.1f} |", flush=True)

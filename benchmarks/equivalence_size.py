@@ -4,8 +4,8 @@
 
 Everyone rates 50 items under both systems, in the setting "representative" of Howcroft & Rieser (2021) with centred
 slopes; margins of .5 rating points; models with maximal random effects. The systems differ by the margin to either side
-(``power.run(…, goal="equivalence", calibrate=…)``), and the larger of the two sizes is shown, beside the power where
-they do not differ. STORE is a folder of power runs: the same command goes on where it was.
+(``power.run`` with ``Goal("equivalence", …)`` and ``null_datasets``), and the larger of the two sizes is shown, beside
+the power where they do not differ. STORE is a folder of power runs: the same command goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ordbridge.power import Grid, run
+from ordbridge.power import Goal, Grid, run
 from ordbridge.simulate.presets import HOWCROFT2021
 
 TRUTH = HOWCROFT2021.settings["representative"].shift(slope_coding="centred")
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     grid = Grid(truth=TRUTH, design="crossed", items=50, ratings_per_text=[3, 5, 10, 20], effect=0.0)
-    goal = {"goal": "equivalence", "margin": 0.5, "calibrate": args.sims}
+    goal = {"goal": Goal("equivalence", margin=0.5), "null_datasets": args.sims}
     found = run(
         grid, {"clmm": {}, "lmer": {}}, args.sims, seed=7, engine="fast", jobs=args.jobs, store=args.store, **goal
     )

@@ -66,7 +66,7 @@ def one(draw: Draw, formula: str, link: str, seed: int) -> tuple[bool, bool] | N
             fit = ob.clmm(formula, draw(seed), link=link, engine="fast")
         except (ob.FitError, ob.InputError):
             return None
-    flagged = any("Laplace" in condition.text for condition in fit.estimates.conditions)
+    flagged = any("Laplace" in condition.text for condition in fit.estimates.findings)
     return (flagged, bool(fit.estimates.p_value[-1] < 0.05)) if fit.converged else None
 
 

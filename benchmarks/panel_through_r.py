@@ -4,8 +4,9 @@ r"""One panel of Howcroft & Rieser's curves through R, beside the native engine 
 
 Both stores are folders of the same run, low variance with 3 ratings per text, by R and natively:
 
-    ordbridge power --preset howcroft2021 --variance low --items 50 100 --ratings 3 --effects 0 0.155 0.31 0.465 0.62 \
-        --models lmer clmm --sims 100 --seed 42 --engine r --start fast --store STORE_R
+    ordbridge power --preset howcroft2021 --variance low --items 50 100 --ratings-per-text 3 \
+        --effect 0 0.155 0.31 0.465 0.62 --models lmer clmm --datasets 100 --seed 42 --engine r --start fast \
+        --store STORE_R
     ordbridge power (the same) --engine fast --store STORE_FAST
 
 Written are ``panel_through_r.csv`` (power of each cell and model by both, and how far p-values are apart) and

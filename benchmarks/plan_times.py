@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ordbridge.design import counterbalanced
-from ordbridge.planning import plan
+from ordbridge.planning import Effect, PlannedAnalysis, plan
 from ordbridge.simulate import ratings
 from ordbridge.simulate.presets import HOWCROFT2021
 
@@ -27,16 +27,17 @@ def questions(holm: bool) -> dict[str, dict[str, Any]]:
         effects=(0.3, 0.6, 0.4), residual_spread=(), participant_corr=0.0, item_corr=0.0
     )
     pilot = ratings(counterbalanced(40, 3, 4, texts_per_participant=20), truth, seed=11)
+    points = Effect(POINTS, "points")
     asked: dict[str, dict[str, Any]] = {
-        f"two systems, {name}": {"preset": "howcroft2021", "variance": name, "effect": 0.6}
+        f"two systems, {name}": {"truth": HOWCROFT2021.settings[name], "effect": 0.6}
         for name in ("low", "representative", "high")
     }
-    asked["four systems, one pair"] = {"pilot": pilot, "effect_points": POINTS, "test": ("A", "C")}
+    asked["four systems, one pair"] = {"truth": pilot, "effect": points, "analysis": PlannedAnalysis(test=("A", "C"))}
     if holm:
         asked["four systems, all with the first"] = {
-            "pilot": pilot,
-            "effect_points": POINTS,
-            "test": ("reference", "A"),
+            "truth": pilot,
+            "effect": points,
+            "analysis": PlannedAnalysis(test=("reference", "A")),
         }
     return asked
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pandas as pd
 
 from ordbridge.design import counterbalanced
-from ordbridge.planning import plan
+from ordbridge.planning import Costs, Designs, Effect, PlannedAnalysis, Simulation, plan
 from ordbridge.planning.candidates import RATINGS, usual_items
-from ordbridge.planning.foresight import foresight_of
+from ordbridge.planning.forecast_power import forecast_power
 from ordbridge.planning.hypotheses import Simulations
 from ordbridge.planning.type_one_error import null_grids
 from ordbridge.power import Grid
@@ -37,7 +38,7 @@ CHECK_SEED = 20_001
 
 
 def preset(variance: str, **more: Any) -> dict[str, Any]:
-    return {"preset": "howcroft2021", "variance": variance, **more}
+    return {"truth": HOWCROFT2021.settings[variance], **more}
 
 
 def pilot(variance: str, effects: tuple[float, ...], items: int, texts: int, **more: Any) -> dict[str, Any]:
@@ -48,33 +49,38 @@ def pilot(variance: str, effects: tuple[float, ...], items: int, texts: int, **m
         else setting.shift(effects=effects, residual_spread=(), participant_corr=0.0, item_corr=0.0)
     )
     design = counterbalanced(items, 3, len(effects) + 1, texts_per_participant=texts)
-    return {"pilot": ratings(design, truth, seed=11), "draws": 10, **more}
+    return {"truth": ratings(design, truth, seed=11), "simulation": Simulation(draws=10), **more}
+
+
+def three(model: str, test: Any) -> dict[str, Any]:
+    return preset("low", effect=[0.6, 0.4], analysis=PlannedAnalysis(model, test=test, systems=3))
 
 
 def questions() -> dict[str, dict[str, Any]]:
     """Return the questions by name, those that take least first."""
-    priced = {"cost": {"rating": 0.12, "participant": 1.5, "fee": 0.25}, "currency": "£"}
+    prices = Costs(rating=0.12, participant=1.5, fee=0.25, currency="£")
+    lmer = PlannedAnalysis("lmer")
     return {
         "extra-low .5": preset("extra-low", effect=0.5),
         "low .6": preset("low", effect=0.6),
-        "low .6 lmer": preset("low", effect=0.6, model="lmer"),
-        "low 0.5 points": preset("low", effect_points=0.5),
-        "low superiority .62": preset("low", superiority=0.62),
+        "low .6 lmer": preset("low", effect=0.6, analysis=lmer),
+        "low 0.5 points": preset("low", effect=Effect(0.5, "points")),
+        "low superiority .62": preset("low", effect=Effect(0.62, "superiority")),
         "low .6 90 %": preset("low", effect=0.6, target=0.9),
         "representative .6": preset("representative", effect=0.6),
-        "representative .6 alpha .01": preset("representative", effect=0.6, alpha=0.01),
+        "representative .6 alpha .01": preset("representative", effect=0.6, analysis=PlannedAnalysis(alpha=0.01)),
         "high .7": preset("high", effect=0.7),
-        "low .5 priced": preset("low", effect=0.5, **priced),
-        "low .5 £300": preset("low", effect=0.5, spend=300.0, **priced),
-        "representative .6 40 texts": preset("representative", effect=0.6, texts_per_participant=40),
-        "representative .7 10 texts": preset("representative", effect=0.7, texts_per_participant=10),
-        "low .6 two criteria": preset("low", effect=0.6, criteria=2),
+        "low .5 priced": preset("low", effect=0.5, costs=prices),
+        "low .5 £300": preset("low", effect=0.5, costs=replace(prices, budget=300.0)),
+        "representative .6 40 texts": preset("representative", effect=0.6, designs=Designs(texts_per_participant=40)),
+        "representative .7 10 texts": preset("representative", effect=0.7, designs=Designs(texts_per_participant=10)),
+        "low .6 two criteria": preset("low", effect=0.6, analysis=PlannedAnalysis(criteria=2)),
         "low .4": preset("low", effect=0.4),
         "pilot low .6": pilot("low", (0.5,), 30, 20, effect=0.6),
-        "pilot representative .6 lmer": pilot("representative", (0.5,), 30, 20, effect=0.6, model="lmer"),
-        "three systems lmer pair": preset("low", systems=3, effect=[0.6, 0.4], test=("A", "B"), model="lmer"),
-        "three systems any": preset("low", systems=3, effect=[0.6, 0.4], test="any", model="lmer"),
-        "three systems pair": preset("low", systems=3, effect=[0.6, 0.4], test=("A", "B")),
+        "pilot representative .6 lmer": pilot("representative", (0.5,), 30, 20, effect=0.6, analysis=lmer),
+        "three systems lmer pair": three("lmer", ("A", "B")),
+        "three systems any": three("lmer", "any"),
+        "three systems pair": three("clmm", ("A", "B")),
     }
 
 
@@ -86,7 +92,7 @@ def answered(asked: dict[str, Any], folder: Path, jobs: int) -> dict[str, Any]:
     found = plan(**asked, jobs=jobs, store=folder / "plan")
     answer = {
         "recommended": found.recommended,
-        "asked": found.asked,
+        "asked": found.settings,
         "sentence": str(found),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -133,7 +139,7 @@ def _overshoot(answer: dict[str, Any], power: float, model: Model, truth: Truth,
     asked, best = answer["asked"], answer["recommended"]
     labels = [chr(ord("A") + i) for i in range(truth.systems)]
     texts = asked["texts_per_participant"]
-    closed = foresight_of(truth, model, labels, asked["alpha"], texts, asked["calibrated"])
+    closed = forecast_power(truth, model, labels, asked["alpha"], texts, asked["calibrated"])
     if closed is None or asked["criteria"] > 1:
         return None
     effect = max(map(abs, truth.effects))
@@ -141,7 +147,7 @@ def _overshoot(answer: dict[str, Any], power: float, model: Model, truth: Truth,
     sizes = [(m * r * truth.systems, m, r) for m in usual_items(max(10, texts)) for r in RATINGS]
     powers = exact.power(effect, [m for _, m, _ in sizes], [r for _, _, r in sizes])
     enough = [ratings for (ratings, _, _), p in zip(sizes, powers, strict=True) if p >= asked["target"]]
-    return best["ratings"] / min(enough) - 1 if enough and not asked["cost"] else None
+    return best["ratings"] / min(enough) - 1 if enough and Costs(**asked["costs"]).counted else None
 
 
 def main() -> None:

@@ -305,7 +305,7 @@ def someone_gave_up(frame: Frame, random: np.random.Generator) -> Frame:
 def problems(frame: Frame, folder: Path) -> list[str]:
     """Write the ratings as a file, check it, and return what was found."""
     frame.to_csv(folder / "ratings.csv", index=False)
-    return ob.check(folder / "ratings.csv").table["problem"].to_pylist()
+    return ob.check(folder / "ratings.csv").table["code"].to_pylist()
 
 
 def found(kind: str, seed: int, folder: Path) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import ordbridge as ob
 from ordbridge.bridge import rscript
 from ordbridge.bridge.session import r_folder
-from ordbridge.tables import write
+from ordbridge.reading.tables import write
 
 FORMULAS = ("y ~ x + (1 | g)", "y ~ x + (x | g)")
 SCALES = (1e-4, 5e-4, 1e-3, 1e-2, 0.03, 0.1, 1, 10, 100, 1000, 10_000)

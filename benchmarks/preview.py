@@ -63,9 +63,7 @@ def main() -> None:
         design = {"kind": "counterbalanced", "texts_per_participant": 25}
         grid = Grid(truth=truth, design=design, items=items, ratings_per_text=ratings)
         models = {name: MODELS[name] for name in args.models}
-        found = run(
-            grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", calibrate=args.null or False
-        )
+        found = run(grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", null_datasets=args.null)
         for row in found.power().to_pylist():
             said = _preview(truth, items, ratings, row["model"])
             rows.append(

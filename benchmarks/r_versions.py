@@ -30,8 +30,8 @@ import pyarrow as pa
 import ordbridge as ob
 from ordbridge import design, simulate
 from ordbridge.bridge import doctor
+from ordbridge.models.validation import builtin, fitted
 from ordbridge.simulate.presets import HOWCROFT2021
-from ordbridge.validate import builtin, fitted
 
 MAXIMAL = "rating ~ system + (system | participant) + (system | item)"
 ONE_BAR = "rating ~ system + (1 | participant) + (1 | item)"
@@ -115,7 +115,7 @@ def record(name: str, digest: str, ask: Any) -> dict[str, Any]:
             what: {f"{row['effect']} {row['term']}": row[what] for row in terms}
             for what in ("estimate", "std_error", "df", "p_value")
         },
-        "said": [f"{condition.kind}: {condition.text}" for condition in fit.estimates.conditions],
+        "said": [f"{condition.severity}: {condition.text}" for condition in fit.estimates.findings],
     }
 
 

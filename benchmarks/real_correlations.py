@@ -72,7 +72,7 @@ def estimates(path: Path) -> list[str]:
             slopes = {"participant": pair["participant"].nunique() >= ENOUGH, "item": both >= ENOUGH}
             terms = [f"({'system' if varies else '1'} | {group})" for group, varies in slopes.items()]
             fit = ob.clmm(f"rating ~ system + {' + '.join(terms)}", pair, link="probit", engine="fast")
-            trusted = fit.converged and not fit.conditions.num_rows
+            trusted = fit.converged and not fit.estimates.findings
             for group, varies in slopes.items():
                 if varies:
                     sd, (slope, rho) = _of(fit, group)

@@ -1,6 +1,6 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
-Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage] [gaps] [components] [flags]``;
+Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage|gaps|icc|components|flags …]``;
 ``--sims 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. They
 are kept in ``--store``, so that a run that was stopped goes on where it was.
 
@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
+from scipy.stats import f, norm
 
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError
 from ordbridge.reliability.flags import standing
+from ordbridge.reliability.intraclass import _generalised
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 COEFFICIENTS = {
@@ -193,6 +194,32 @@ def gaps(args: argparse.Namespace) -> None:
         show(done, f"| random | {n} × {per} of {m} | {kind[0]}, {kind[1]}", widths=True)
 
 
+def icc(args: argparse.Namespace) -> None:
+    """Print what two intervals of ICC(2,1) cover: the generalised one, and that of F by McGraw & Wong (1996)."""
+    print("| items × raters | severity, noise | studies | generalised (width) | F (width) |\n|---|---|---|---|---|")
+    for m, n, (severity, noise) in product((2, 3, 5, 8, 50), (10, 20, 200), (*KINDS, (0.0, 0.7), (1.0, 0.5), (0.5, 3))):
+        random, found = np.random.default_rng([4, m, n, round(100 * severity)]), []
+        for _ in range(args.sims):
+            df = np.array([n - 1, m - 1, (n - 1) * (m - 1)])
+            mean = np.array([noise**2 + m, noise**2 + n * severity**2, noise**2])
+            b, j, e = mean * random.chisquare(df) / df
+            found.append([*_generalised(b, np.nan, j, e, n, m, 0.95), *_by_f(b, j, e, n, m)])
+        true, ends = 1 / (1 + severity**2 + noise**2), np.array(found).reshape(-1, 2, 2)
+        covered = ((ends[..., 0] <= true) & (true <= ends[..., 1])).mean(axis=0)
+        width = np.ptp(ends, axis=2).mean(axis=0)
+        cells = [f"{c:.3f} ({w:.2f})".removeprefix("0") for c, w in zip(covered, width, strict=True)]
+        print(f"| {n} × {m} | {severity}, {noise} | {args.sims} | " + " | ".join(cells) + " |", flush=True)
+
+
+def _by_f(b: float, j: float, e: float, n: int, k: int) -> tuple[float, float]:
+    """Return the interval of table 7 of McGraw & Wong."""
+    r = (b - e) / (b + (k - 1) * e + k * (j - e) / n)
+    a, c = k * r / (n * (1 - r)), 1 + k * r * (n - 1) / (n * (1 - r))
+    v = (a * j + c * e) ** 2 / ((a * j) ** 2 / (k - 1) + (c * e) ** 2 / ((n - 1) * (k - 1)))
+    low, high, rest = f.ppf(0.975, n - 1, v), f.ppf(0.975, v, n - 1), k * j + (k * n - k - n) * e
+    return n * (b - low * e) / (low * rest + n * b), n * (high * b - e) / (rest + n * high * b)
+
+
 LATENT = {2: (0.3,), 5: (-2.0, -0.7, 0.7, 2.0)}  # thresholds, on the logit scale
 LATENT_STUDIES = ((40, 8, 1.0, 0.5), (60, 4, 1.8, 0.5))  # items, raters, standard deviations of both
 
@@ -281,12 +308,12 @@ def flags(args: argparse.Namespace) -> None:
 
 def _flagged(ratings: np.ndarray) -> np.ndarray:
     found = standing(rel.prepare(ratings), "ordinal")
-    return found.flagged_severity | found.flagged_consistency
+    return found.flagged_leniency | found.flagged_consistency
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "components", "flags"])
+    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "icc", "components", "flags"])
     parser.add_argument("--sims", type=int, default=400)
     parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[3, 5, 8, 50])
@@ -296,7 +323,7 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:
-        {"coverage": coverage, "gaps": gaps, "components": components, "flags": flags}[what](args)
+        {"coverage": coverage, "gaps": gaps, "icc": icc, "components": components, "flags": flags}[what](args)
 
 
 if __name__ == "__main__":

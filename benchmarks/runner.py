@@ -74,7 +74,7 @@ def scaling(args: argparse.Namespace) -> None:
 
 
 def _run_fits(jobs: int, sims: int) -> None:
-    run(_grid(), MODELS, sims=sims, seed=1, engine="fast", jobs=jobs)
+    run(_grid(), MODELS, datasets=sims, seed=1, engine="fast", jobs=jobs)
 
 
 def _bare_fits(jobs: int, sims: int) -> None:
@@ -92,7 +92,7 @@ def waiting(args: argparse.Namespace) -> None:
         for jobs in seconds:
             _warm(jobs)
             begun = time.perf_counter()
-            run(_grid(), ["lm"], sims=args.sims, seed=1, jobs=jobs)
+            run(_grid(), ["lm"], datasets=args.sims, seed=1, jobs=jobs)
             seconds[jobs].append(time.perf_counter() - begun)
     api.execute = execute
     ratio = statistics.median(two / one for one, two in zip(*seconds.values(), strict=True))
@@ -132,7 +132,7 @@ def _cost_of(grid: Grid, sims: int) -> dict[str, object]:
     loop_fits, loop_rest = _spent_by(lambda: LokyBackend(1).submit(_accounted, (bare_loop, task)).result())
     api.execute = lambda *arguments: execute(*arguments[:-1], _accounted_batch)
     main, wall = time.process_time(), time.perf_counter()
-    fits, rest = _spent_by(lambda: run(grid, MODELS, sims=sims, seed=1, engine="fast"))
+    fits, rest = _spent_by(lambda: run(grid, MODELS, datasets=sims, seed=1, engine="fast"))
     main, wall = time.process_time() - main, time.perf_counter() - wall
     api.execute = execute
     return {
@@ -237,7 +237,7 @@ def memory(args: argparse.Namespace) -> None:
             samples.append(sample)
 
     begun = time.perf_counter()
-    result = run(grid, ["lm"], sims=args.fits, seed=1, engine="fast", jobs=2, progress=look)
+    result = run(grid, ["lm"], datasets=args.fits, seed=1, engine="fast", jobs=2, progress=look)
     seconds = time.perf_counter() - begun
     show.table(pa.Table.from_pylist(samples), title=f"Memory over {args.fits} fits ({seconds:.0f} s)")
     parts = [part.stat().st_size for part in (result.path / "fits").iterdir()]

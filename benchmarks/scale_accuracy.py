@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 import ordbridge as ob
-from ordbridge import tables
 from ordbridge.bridge import rscript
+from ordbridge.reading import tables
 
 HERE = Path(__file__).parent
 INTERCEPTS = "rating ~ system + (1 | participant) + (1 | item)"

@@ -21,8 +21,8 @@ import pyarrow as pa
 from ordbridge import design
 from ordbridge.cli import show
 from ordbridge.papers import howcroft2021
+from ordbridge.reading.tables import write
 from ordbridge.simulate import Simulator, ratings
-from ordbridge.tables import write
 
 DATASETS = 300
 LIMIT_MS = 2.0

@@ -36,14 +36,14 @@ def test_units_are_what_simulated_ratings_show(name):
     by_system = {system: rows for system, rows in table.groupby("system")}
     random = np.random.default_rng(1)
     for row in effect_units(truth).to_pylist():
-        other, first = (by_system[row[name]]["rating"].to_numpy(float) for name in ("system", "reference"))
+        other, first = (by_system[row[name]]["rating"].to_numpy(float) for name in ("system_a", "system_b"))
         assert other.mean() - first.mean() == pytest.approx(row["points"], abs=0.1)
         a, b = random.permutation(other), random.permutation(first)
         assert ((a > b) + 0.5 * (a == b)).mean() == pytest.approx(row["superiority"], abs=0.025)
 
 
 def test_names_are_the_users():
-    assert effect_units(TRUTHS["thresholds"], ["human", "gpt", "rules"])["system"].to_pylist() == ["gpt", "rules"]
+    assert effect_units(TRUTHS["thresholds"], ["human", "gpt", "rules"])["system_a"].to_pylist() == ["gpt", "rules"]
 
 
 @pytest.mark.parametrize(

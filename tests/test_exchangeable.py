@@ -12,7 +12,7 @@ import ordbridge as ob
 from ordbridge.design import counterbalanced, crossed
 from ordbridge.errors import InputError
 from ordbridge.papers import belz2011, howcroft2021
-from ordbridge.planning import preview
+from ordbridge.planning import Designs, PlannedAnalysis, Simulation, preview
 from ordbridge.power.calibration import nulls_of
 from ordbridge.simulate import ThresholdDistribution, Truth, implied, ratings
 
@@ -154,13 +154,13 @@ def test_a_plan_says_the_same_under_other_names(model):
     truth = Truth((0.0, 0.9), (-1, 0, 1), participant_sd=(0.3, 0.3), item_sd=(0.3, 0.4))
     design = counterbalanced(12, 2, 3, 6)
     formula = {"lm": None, "lmer": "rating ~ system + (1 | participant) + (1 | item)"}[model]
-    options = {"model": model, "formula": formula, "most": 40, "null": 40, "calibrate": True}
+    few = Simulation(max_per_design=40, null_datasets=40, calibrate=True)
     seen = set()
     for places in permutations(range(3)):
         names = ["ABC"[place] for place in places]  # the systems keep their names, and stand at other places
-        found = ob.planning.plan(
-            truth.in_order(places), design=renamed(design, places), names=names, test=("B", "C"), **options
-        )
+        analysis = PlannedAnalysis(model, formula, test=("B", "C"), systems=names)
+        tried = Designs(table=renamed(design, places))
+        found = ob.plan(truth.in_order(places), analysis=analysis, designs=tried, simulation=few)
         (row,) = found.designs.to_pylist()
         seen.add((row["power"], row["nominal_power"], row["size"], round(row["critical_value"], 6)))
         assert {*found.protocol.pairs[0]} == {"B", "C"}
@@ -186,12 +186,13 @@ def test_every_pair_of_a_preset_has_the_same_power():
     pairs = (first, (0, 1)), (other, (0, 2)), (other, (1, 2))
     powers = [preview(truth, 100, 2, model="lmer", pairs=[pair])["power"][0].as_py() for truth, pair in pairs]
     assert powers == pytest.approx([powers[0]] * 3, abs=1e-9)
-    options = {"vary": {"items": 100, "ratings_per_text": 2}, "model": "lm", "most": 200, "null": 0}
-    simulated = [
-        ob.planning.plan(preset="howcroft2021", variance="representative", systems=3, effect=list(truth.effects),
-                         test=tuple("ABC"[k] for k in pair), **options).designs["power"][0].as_py()
-        for truth, pair in pairs
-    ]  # fmt: skip
+    few = Simulation(max_per_design=200, null_datasets=0)
+    setting = howcroft2021.settings["representative"]
+    simulated = []
+    for truth, pair in pairs:
+        analysis = PlannedAnalysis("lm", test=tuple("ABC"[k] for k in pair), systems=3)
+        found = ob.plan(setting, effect=truth.effects, analysis=analysis, designs=Designs(100, 2), simulation=few)
+        simulated.append(found.designs["power"][0].as_py())
     assert max(simulated) - min(simulated) < 0.12  # 2.5 standard errors of a difference
 
 

@@ -71,7 +71,7 @@ def test_tables_are_tables_and_long_work_has_a_bar(tool: ModuleType, tmp_path: P
 
     source = """
 import pyarrow as pa, ordbridge as ob
-from ordbridge import notebooks
+from ordbridge.render import notebook as notebooks
 drawn, draw = [], notebooks._Bar._draw
 notebooks._Bar._draw = lambda self, html: (drawn.append(html), draw(self, html))
 notebooks.SECONDS = 0.0
@@ -90,7 +90,7 @@ print(sum("<progress" in one for one in drawn), drawn[-1] == "", "of 19 draws" i
 
 
 def test_outside_a_notebook_there_is_no_bar() -> None:
-    from ordbridge.notebooks import bar_in_notebook
+    from ordbridge.render.notebook import bar_in_notebook
 
     with bar_in_notebook(None) as tell:
         assert tell is None

@@ -9,7 +9,19 @@ from pathlib import Path
 import pytest
 
 NAMES = ("random", "queue", "numpy", "joblib", "rpy2", "ordbridge", "multiprocessing", "distributed", "pyarrow")
-POWER = ["power", "--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3", "--effects", "0"]
+POWER = [
+    "power",
+    "--preset",
+    "howcroft2021",
+    "--variance",
+    "low",
+    "--items",
+    "20",
+    "--ratings-per-text",
+    "3",
+    "--effect",
+    "0",
+]
 POWER += ["--models", "lm", "--engine", "fast", "--sims", "2", "--jobs", "2", "--quiet"]
 
 

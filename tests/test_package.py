@@ -45,7 +45,7 @@ def test_the_wheel_fits_from_another_folder(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("ordbridge-*.whl")
     assert wheel.stat().st_size < 3e6
-    assert {"ordbridge/report/page.css", "ordbridge/report/page.js"} <= set(zipfile.ZipFile(wheel).namelist())
+    assert {"ordbridge/render/page.css", "ordbridge/render/page.js"} <= set(zipfile.ZipFile(wheel).namelist())
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True, capture_output=True)

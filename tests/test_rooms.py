@@ -13,24 +13,13 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "ordbridge"
 
 ROOMS = (
     "errors",
-    "deprecated",
-    "datasets",
-    "doors",
-    "checks",
-    "writing",
-    "leftovers",
-    "children",
-    "escaping",
-    "formats",
-    "progress",
-    "notebooks",
-    "files",
-    "tables",
-    "data",
+    "support",
+    "render",
+    "results",
+    "reading",
     "formula",
     "bridge",
     "models",
-    "validate",
     "_core",
     "fast",
     "bayes",
@@ -39,10 +28,9 @@ ROOMS = (
     "power",
     "planning",
     "reliability",
+    "scales",
     "judges",
-    "figures",
     "papers",
-    "report",
     "comparison",
     "app",
     "cli",
@@ -50,8 +38,8 @@ ROOMS = (
 )
 """From left to right, as in docs/architecture.md."""
 
-BY_NAME = {"__init__.py", "cli/__init__.py", "deprecated.py", "doors.py", "models/engines.py", "papers/__init__.py"}
-"""Where modules are found by name: what is loaded at its first use, old names, pictures and reports, and engines."""
+BY_NAME = {"__init__.py", "cli/__init__.py", "models/engines.py", "papers/__init__.py", "reading/__init__.py"}
+"""Where modules are found by name: what is loaded at its first use, pictures and reports, and engines."""
 
 
 def room_of(file: Path) -> str:
@@ -64,8 +52,12 @@ def files() -> list[Path]:
 
 
 def imported_rooms(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and the room of every import, wherever in the file it stands."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    """Yield the line and the room of every import that is carried out, wherever in the file it stands."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    hints = {id(one) for node in ast.walk(tree) if _only_for_types(node) for one in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in hints:
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -79,6 +71,10 @@ def imported_rooms(file: Path) -> Iterator[tuple[int, str]]:
             package, _, rest = name.partition(".")
             if package == "ordbridge" and rest and rest != "__version__":
                 yield node.lineno, rest.partition(".")[0]
+
+
+def _only_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def test_every_module_has_a_room() -> None:

@@ -9,9 +9,10 @@ import sys
 import pyarrow as pa
 import pytest
 
-from ordbridge import design, tables
+from ordbridge import design
 from ordbridge.cli import main
 from ordbridge.errors import InputError
+from ordbridge.reading import tables
 
 TABLE = design.counterbalanced(12, 2, texts_per_participant=12)
 TEXTS = {

@@ -10,7 +10,7 @@ import pytest
 
 from ordbridge import design
 from ordbridge.errors import InputError
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
 from ordbridge.papers import howcroft2021
 from ordbridge.simulate import Simulator, ThresholdDistribution, Truth, ratings
 

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from ordbridge import design
 from ordbridge.errors import InputError
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
 from ordbridge.papers import card2020, howcroft2021
 from ordbridge.simulate import Simulator, Truth, implied
 
@@ -76,7 +76,7 @@ def test_standard_error_of_a_difference_is_its_spread_over_repeated_studies(tabl
     rating = np.array([simulator.draw(seed)[0] for seed in range(replicates)])
     means = {name: rating[:, system == name].mean(axis=1) for name in "ABC"}
     for row in implied(truth, table).differences.to_pylist():
-        observed = means[row["system"]] - means[row["reference"]]
+        observed = means[row["system_a"]] - means[row["system_b"]]
         assert observed.std() == pytest.approx(row["std_error"], rel=5 / np.sqrt(2 * replicates))
         assert observed.mean() == pytest.approx(row["difference"], abs=5 * row["std_error"] / np.sqrt(replicates))
 
@@ -92,7 +92,7 @@ def test_spread_over_raters_and_items_is_that_of_their_own_mean_differences():
         eta = np.r_[0.0, FOUR.effects] + deviations
         mean = 4 - sum(stats.norm.cdf((threshold - eta) / rest) for threshold in FOUR.thresholds)
         for row in found:
-            difference = mean[:, row["system"]] - mean[:, row["reference"]]
+            difference = mean[:, row["system_a"]] - mean[:, row["system_b"]]
             assert row[f"sd_{group}s"] == pytest.approx(difference.std(), rel=0.004)
             assert row["difference"] == pytest.approx(difference.mean(), abs=0.003)
 
@@ -182,7 +182,7 @@ def test_names_come_from_the_design_and_must_fit():
     table = design.crossed(4, 3, systems=3)
     found = implied(FOUR, table)
     assert found.systems["system"].to_pylist() == ["A", "B", "C"]
-    assert [(r["reference"], r["system"]) for r in found.differences.to_pylist()] == [
+    assert [(r["system_b"], r["system_a"]) for r in found.differences.to_pylist()] == [
         ("A", "B"),
         ("A", "C"),
         ("B", "C"),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import ordbridge as ob
@@ -68,71 +65,30 @@ def test_dir_shows_what_all_says() -> None:
     assert set(dir(ob)) == {*ob.__all__, "__version__"}
 
 
-@pytest.mark.needs_r
-@pytest.mark.parametrize("engine", ["ordinal", "r"])
-def test_ordinal_is_another_word_for_r(engine: str) -> None:
-    assert ob.lm("y ~ x", DATA, engine=engine).engine == "r"
-
-
 def test_an_unknown_engine_is_named() -> None:
     with pytest.raises(ob.InputError, match=r"engine='julia' is not known; choose one of 'r', 'fast'"):
         ob.lm("y ~ x", DATA, engine="julia")
 
 
-@pytest.mark.needs_r
-def test_a_run_of_version_0_1_goes_on(tmp_path: Path) -> None:
-    """There R is called "ordinal", in the manifest and in every row."""
-    grid = ob.power.Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0.62)
-    new = ob.power.run(grid, ["lm"], sims=4, seed=1, store=tmp_path)
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"engine": "ordinal"}))
-    for part in list((tmp_path / "fits").glob("*.parquet")):
-        rows = pq.read_table(part)
-        old = rows.set_column(rows.column_names.index("engine"), "engine", pa.array(["ordinal"] * rows.num_rows))
-        renamed_part(part, old.replace_schema_metadata(rows.schema.metadata))
-    again = ob.power.run(grid, ["lm"], sims=4, seed=1, store=tmp_path)
-    assert again.engine == "r"
-    assert again.fits.equals(new.fits)
-
-
-def renamed_part(part: Path, rows: pa.Table) -> None:
-    """Write a part anew, with its checksum in its name."""
-    import hashlib
-
-    part.unlink()
-    unnamed = part.with_name("new")
-    pq.write_table(rows, unnamed)
-    checksum = hashlib.sha256(unnamed.read_bytes()).hexdigest()[:16]
-    unnamed.rename(part.with_name(f"{part.stem.rpartition('-')[0]}-{checksum}.parquet"))
-
-
-def test_the_old_name_of_conf_level_still_works(tmp_path: Path) -> None:
-    grid = ob.power.Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0.62)
-    run = ob.power.run(grid, ["lm"], sims=4, seed=1, engine="fast", store=tmp_path)
-    with pytest.warns(DeprecationWarning, match="level is now conf_level"):
-        old = run.power(level=0.8)
-    assert old.equals(run.power(conf_level=0.8))
-
-
 def test_commands_have_the_defaults_of_the_functions() -> None:
     """There is one copy of a default, in the signature; what a command decides itself is listed here."""
-    import argparse
-
-    from ordbridge.cli import COMMANDS
+    from ordbridge.cli import COMMANDS, parser_of
     from ordbridge.models.fit import Fit
     from ordbridge.papers.past_studies import settings_from
+    from ordbridge.planning import Costs, Designs, PlannedAnalysis, Simulation
     from ordbridge.reliability import intervals
 
-    parser = argparse.ArgumentParser()
-    subparsers = parser.add_subparsers()
-    for command in COMMANDS:
-        import_module(f"ordbridge.cli.{command}").add(subparsers)
+    parsers = parser_of(*COMMANDS).commands.choices
     own = {("plan", "jobs"), ("plan", "store"), ("simulate", "seed"), ("scales", "again")}
-    called = {"fit": [ob.clmm, Fit.tidy, Fit.test], "plan": [ob.planning.plan], "settings": [settings_from]}
+    called = {
+        "fit": [ob.clmm, Fit.tidy, Fit.test],
+        "plan": [ob.plan, PlannedAnalysis, Costs, Designs, Simulation],
+        "settings": [settings_from],
+    }
     called |= {"simulate": [ob.simulate.ratings], "reliability": [ob.reliability.analyse], "compare": [ob.compare]}
-    called |= {"scales": [ob.reliability.scales.compare], "interval": [intervals.arf_interval, intervals.t_interval]}
+    called |= {"scales": [ob.scales.compare], "interval": [intervals.arf_interval, intervals.t_interval]}
     for command, functions in called.items():
-        options = {action.dest: action.default for action in subparsers.choices[command]._actions}
+        options = {action.dest: action.default for action in parsers[command]._actions}
         for function in functions:
             shared = 0
             for name, parameter in inspect.signature(function).parameters.items():

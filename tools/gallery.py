@@ -16,9 +16,8 @@ import numpy as np
 
 import ordbridge as ob
 from ordbridge.papers import gladkoff2023
-from ordbridge.planning import plan
+from ordbridge.planning import Costs, Designs, PlannedAnalysis, Simulation
 from ordbridge.power import Grid, run
-from ordbridge.report import page
 from ordbridge.simulate import Truth, ratings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "gallery"
@@ -42,25 +41,20 @@ def results() -> dict[str, Any]:
     formula = "rating ~ system + (1 | participant) + (1 | item)"
     design = {"kind": "counterbalanced", "texts_per_participant": 10}
     grid = Grid(truth=two, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.3, 0.6])
-    vary = {"items": [20, 30, 40, 60, 80], "ratings_per_text": [1, 2, 3]}
     return {
         "comparison": ob.compare(study, engine="fast"),
-        "fit": ob.clmm(formula, study, link="probit", engine="fast"),
-        "run": run(grid, ["lm", "clm"], sims=40, engine="fast"),
-        "plan": plan(
+        "fit": ob.clmm(formula, study, link="probit", engine="fast").explain(),
+        "run": run(grid, ["lm", "clm"], datasets=40, engine="fast"),
+        "plan": ob.plan(
             two,
-            model="clm",
-            vary=vary,
-            texts_per_participant=10,
-            datasets=1500,
-            most=500,
-            null=0,
-            cost={"rating": 0.1, "participant": 1.0},
-            currency="£",
+            analysis=PlannedAnalysis("clm"),
+            designs=Designs([20, 30, 40, 60, 80], [1, 2, 3], texts_per_participant=10),
+            costs=Costs(rating=0.1, participant=1.0, currency="£"),
+            simulation=Simulation(datasets=1500, max_per_design=500, null_datasets=0),
         ),
         "reliability": ob.reliability.analyse(study),
         "judge": ob.judges.analyse(judged(), "gpt"),
-        "scales": ob.reliability.scales.compare(*on_two_scales(), names=("five points", "slider")),
+        "scales": ob.scales.compare(*on_two_scales(), names=("five points", "slider")),
         "reproduction": gladkoff2023.reproduce(),
     }
 
@@ -156,7 +150,7 @@ def main() -> None:
         where = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
         where.mkdir(parents=True, exist_ok=True)
         made = results()
-        files = {name: page(made[name], "ordbridge …").write(where / f"{name}.html") for name in made}
+        files = {name: made[name].page("ordbridge …").write(where / f"{name}.html") for name in made}
         photograph(files, where)
         if len(sys.argv) == 1:
             DOCS.mkdir(exist_ok=True)

@@ -9,7 +9,6 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from ordbridge.deprecated import renamed
 from ordbridge.errors import (
     BridgeError,
     ClusterError,
@@ -32,31 +31,27 @@ _LAZY = {
     "anova": "ordbridge.models.fit",
     "compare": "ordbridge.comparison",
     "compare_links": "ordbridge.models.inference.link_comparison",
-    "check": "ordbridge.data",
-    "load": "ordbridge.models.keeping",
-    "read": "ordbridge.data",
+    "check": "ordbridge.reading",
+    "load": "ordbridge.models.save_load",
+    "plan": "ordbridge.planning",
+    "read": "ordbridge.reading",
     "random_effects": "ordbridge.models.inference.random_structure",
+    "validate": "ordbridge.models.validation",
 }
-_MODULES = (
-    "bayes",
-    "comparison",
-    "data",
-    "design",
-    "figures",
-    "judges",
-    "papers",
-    "planning",
-    "power",
-    "reliability",
-    "report",
-    "simulate",
-    "validate",
-)
-_OLD = {
-    "datasets": "ordbridge.data",
-    "pages": "ordbridge.report",
-    "paper": "ordbridge.report",
-    "plots": "ordbridge.figures",
+_MODULES = {
+    "bayes": "ordbridge.bayes",
+    "comparison": "ordbridge.comparison",
+    "design": "ordbridge.design",
+    "figures": "ordbridge.render.figures",
+    "judges": "ordbridge.judges",
+    "papers": "ordbridge.papers",
+    "planning": "ordbridge.planning",
+    "power": "ordbridge.power",
+    "reading": "ordbridge.reading",
+    "reliability": "ordbridge.reliability",
+    "results": "ordbridge.results",
+    "scales": "ordbridge.scales",
+    "simulate": "ordbridge.simulate",
 }
 
 __all__ = [
@@ -77,9 +72,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     if name in _MODULES:
-        return import_module(f"ordbridge.{name}")
-    if name in _OLD:
-        return renamed(f"ordbridge.{name}", _OLD[name])
+        return import_module(_MODULES[name])
     raise AttributeError(f"module 'ordbridge' has no attribute {name!r}")
 
 
@@ -88,4 +81,4 @@ def __dir__() -> list[str]:
 
 
 if "IPython" in sys.modules:
-    import_module("ordbridge.notebooks").show_arrow_tables()
+    import_module("ordbridge.render.notebook").show_arrow_tables()

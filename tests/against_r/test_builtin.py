@@ -9,15 +9,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ordbridge import validate
 from ordbridge.cli import main
+from ordbridge.models import validation
 
 pytestmark = pytest.mark.needs_r
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, validate.Case]:
-    return {f"{case.model}: {case.name}": case for case in validate.builtin(tmp_path_factory.mktemp("cases"))}
+def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, validation.Case]:
+    return {f"{case.model}: {case.name}": case for case in validation.builtin(tmp_path_factory.mktemp("cases"))}
 
 
 NAMES = [
@@ -45,22 +45,24 @@ NAMES = [
 ]
 
 
-def test_the_names_are_those_of_the_set(cases: dict[str, validate.Case]) -> None:
+def test_the_names_are_those_of_the_set(cases: dict[str, validation.Case]) -> None:
     assert list(cases) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_difference(name: str, cases: dict[str, validate.Case]) -> None:
-    row = validate.compare(cases[name])
-    assert row["largest_difference"] <= validate.TOLERANCE, row
+def test_no_difference(name: str, cases: dict[str, validation.Case]) -> None:
+    row = validation.validate(cases[name])
+    assert row["largest_difference"] <= validation.TOLERANCE, row
     assert row["numbers"] >= 12
 
 
-def test_a_difference_is_seen(cases: dict[str, validate.Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = validate._numbers
-    monkeypatch.setattr(validate, "R_RUNS", 1)
-    monkeypatch.setattr(validate, "_numbers", lambda fit: numbers(fit) | {"loglik": fit.estimates.loglik * (1 + 1e-9)})
-    row = validate.compare(cases["clm: wine"])
+def test_a_difference_is_seen(cases: dict[str, validation.Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = validation._numbers
+    monkeypatch.setattr(validation, "R_RUNS", 1)
+    monkeypatch.setattr(
+        validation, "_numbers", lambda fit: numbers(fit) | {"loglik": fit.estimates.loglik * (1 + 1e-9)}
+    )
+    row = validation.validate(cases["clm: wine"])
     assert not row["same"] and row["where"] == "loglik"
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import ordbridge as ob
-from ordbridge import validate
+from ordbridge.models import validation
 
 pytestmark = pytest.mark.needs_r
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs_r
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     folder = tmp_path_factory.mktemp("data")
-    list(validate.builtin(folder))
+    list(validation.builtin(folder))
     return {file.stem: pd.read_csv(file) for file in folder.glob("*.csv")}
 
 

@@ -15,8 +15,8 @@ from ordbridge.bayes.density import RatedRows, log_below, log_between, log_likel
 from ordbridge.bayes.priors import priors_of
 from ordbridge.cli import main
 from ordbridge.errors import InputError
-from ordbridge.fast.links import LINKS
 from ordbridge.models.inference import laplace_cost
+from ordbridge.models.links import LINKS
 
 CROSSED = "rating ~ system * length + (system | participant) + (1 | item)"
 
@@ -35,7 +35,7 @@ def test_likelihood_given_random_effects_as_in_the_compiled_core(link: str, rati
     known = rows.offset + sum(
         (Z * b[level]).sum(axis=1) for Z, b, level in zip(rows.Z, effects, rows.level, strict=True)
     )
-    core = _core.Ratings(LINKS[link], rows.y, rows.X, np.eye(4), weights=rows.weights, offset=known)
+    core = _core.Ratings(LINKS[link].number, rows.y, rows.X, np.eye(4), weights=rows.weights, offset=known)
     loss, _ = core(np.concatenate([cutpoints, beta]))
     assert len(rows.y) == (data["times"] > 0).sum() and rows.cuts == 4
     assert log_likelihood(rows, cutpoints, rows.X @ beta + known) == pytest.approx(-loss, rel=1e-10)
@@ -120,7 +120,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(ratings: pd.DataFra
     ("words", "said"),
     [
         (["--bayes"], "--bayes needs a file"),
-        (["x.csv", "--draws", "100"], "--draws is for --bayes"),
+        ([__file__, "--draws", "100"], "--draws is for --bayes"),
     ],
 )
 def test_options_that_go_together(words: list[str], said: str, capsys) -> None:

@@ -30,7 +30,7 @@ def do(folder: Path) -> None:
     """Run all of them."""
     ratings = str(folder / "ratings.csv")
     command("design", "crossed", "--items", "8", "--raters", "6", "--systems", "2", "--out", str(folder / "design.csv"))
-    command("simulate", *PRESET, "--effect", "0.62", "--items", "20", "--ratings", "4", "--out", ratings)
+    command("simulate", *PRESET, "--effect", "0.62", "--items", "20", "--ratings-per-text", "4", "--out", ratings)
     command("check", ratings)
     for model, formula in (("clm", "rating ~ system"), ("lm", "rating ~ system"), ("clmm", MAXIMAL), ("lmer", MAXIMAL)):
         command(
@@ -43,13 +43,26 @@ def do(folder: Path) -> None:
     )
     command("reliability", ratings, "--html", str(folder / "reliability.html"))
     command(
-        *("power", *PRESET, "--items", "20", "--ratings", "3", "--effects", "0", "0.62", "--models", "clmm", "lmer"),
+        *(
+            "power",
+            *PRESET,
+            "--items",
+            "20",
+            "--ratings-per-text",
+            "3",
+            "--effect",
+            "0",
+            "0.62",
+            "--models",
+            "clmm",
+            "lmer",
+        ),
         *("--engine", "fast", "--sims", "4", "--jobs", "1", "--store", str(folder / "power")),
         *("--html", str(folder / "power.html"), "--quiet"),
     )
     command(
-        *("plan", *PRESET, "--effect", "1.5", "--items", "30", "--ratings", "3", "--model", "lm"),
-        *("--formula", "rating ~ system", "--datasets", "20", "--null", "20", "--jobs", "1", "--quiet"),
+        *("plan", *PRESET, "--effect", "1.5", "--items", "30", "--ratings-per-text", "3", "--model", "lm"),
+        *("--formula", "rating ~ system", "--sims", "20", "--null", "20", "--jobs", "1", "--quiet"),
         *("--html", str(folder / "plan.html")),
     )
     fit = ob.clmm(MAXIMAL, ratings, engine="fast")

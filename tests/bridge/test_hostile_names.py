@@ -20,10 +20,10 @@ import pyarrow as pa
 import pytest
 
 import ordbridge as ob
-from ordbridge import validate
 from ordbridge.bridge import rscript
 from ordbridge.cli import main
-from ordbridge.tables import MISSING_CODES
+from ordbridge.models import validation
+from ordbridge.reading.tables import MISSING_CODES
 
 pytestmark = [pytest.mark.needs_r, pytest.mark.filterwarnings("ignore")]
 
@@ -171,7 +171,7 @@ def check_more(mine: dict[str, pa.Table], plain: dict[str, pa.Table], worn: host
     assert mine.keys() == plain.keys()
     for what, table in mine.items():
         close(table, plain[what], max(rtol, {"contrasts": 1e-8, "anova": 1e-6}.get(what, rtol)))
-    for what, label in (("contrasts", "contrast"), ("anova", "term")):
+    for what, label in (("contrasts", "system_a"), ("contrasts", "system_b"), ("anova", "term")):
         if what in mine:
             labels = plain[what][label].to_pylist()
             assert mine[what][label].to_pylist() == [worn.term(text) for text in labels]
@@ -229,13 +229,13 @@ VALIDATED = [(kind, turn) for kind in MODELS if kind != "lmer, one bar" for turn
 @pytest.mark.parametrize(("kind", "turn"), VALIDATED, ids=[f"{kind} {turn}" for kind, turn in VALIDATED])
 def test_validate(kind: str, turn: int, names: list[str], nothing_ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rscript's baseline gives the same numbers under the same names, and runs nothing."""
-    monkeypatch.setattr(validate, "R_RUNS", 1)
+    monkeypatch.setattr(validation, "R_RUNS", 1)
     model, formula, options = MODELS[kind]
     worn = as_file(names, nothing_ran / "ratings.csv", turn, MANY)
     formula = worn.formula(with_others(formula, MANY))
-    row = validate.compare(validate.Case(kind, nothing_ran / "ratings.csv", model, formula, options))
+    row = validation.validate(validation.Case(kind, nothing_ran / "ratings.csv", model, formula, options))
     # of a single run of lme4 with hundreds of columns; another column in place of one would differ in the first digit
-    assert row["largest_difference"] <= (1e-6 if model == "lmer" else validate.TOLERANCE), row
+    assert row["largest_difference"] <= (1e-6 if model == "lmer" else validation.TOLERANCE), row
     assert row["numbers"] >= 12
 
 
@@ -254,7 +254,7 @@ def test_the_command_line(names: list[str], nothing_ran: Path, capsys: pytest.Ca
         worn = as_file(names, file, turn)
         formula = worn.formula("zqz ~ zqs + zqx + (zqx || zqg)")
         contrasts = ["--contrasts", worn.column["zqs"]]
-        assert main(["fit", str(file), "--model", "lmer", "--formula", formula, *contrasts, "--json"]) == 0
+        assert main(["fit", str(file), "--model", "lmer", "--formula", formula, *contrasts, "--json", "-"]) == 0
         assert "converged" in capsys.readouterr().out
 
 

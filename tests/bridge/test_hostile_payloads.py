@@ -18,8 +18,10 @@ import pandas as pd
 import pytest
 
 import ordbridge as ob
-from ordbridge import bridge, tables, validate
+from ordbridge import bridge
 from ordbridge.bridge import rscript, session
+from ordbridge.models import validation
+from ordbridge.reading import tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NAMES = hostile.columns("MARKER", "/nowhere/MARKER")
@@ -190,11 +192,11 @@ def test_the_baseline_of_validate(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         raise Recorded
 
     def fit_natively(model: str) -> Callable[..., ob.Fit]:
-        original = getattr(validate.api, model)
+        original = getattr(validation.api, model)
         return lambda formula, data, **options: original(formula, data, engine="fast", **options)
 
     for model in ("lm", "clm", "clmm", "lmer"):
-        monkeypatch.setattr(validate.api, model, fit_natively(model))
+        monkeypatch.setattr(validation.api, model, fit_natively(model))
     monkeypatch.setattr(rscript, "run", record)
     table = hostile.harmless().astype({"zqy": str})
     table["zqy"] = table["zqy"].str[2:].astype(int)
@@ -206,7 +208,7 @@ def test_the_baseline_of_validate(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             worn.to_csv(tmp_path / "ratings.csv", index=False)
             written = formula if disguise is None else disguise.formula(formula)
             with contextlib.suppress(Recorded):
-                validate.compare(validate.Case("file", tmp_path / "ratings.csv", model, written))
+                validation.validate(validation.Case("file", tmp_path / "ratings.csv", model, written))
         assert len(told) > 40  # all names, eight at a time
         assert not [text for text in told[0] if "zq" in text or "zl" in text]
         assert all(arguments == told[0] for arguments in told)

@@ -58,9 +58,9 @@ def test_a_command_that_is_ended_says_so(name: str, code: int) -> None:
 
         real = command.add
 
-        def add(subparsers):
-            real(subparsers)
-            for parser in subparsers.choices["design"]._subparsers._group_actions[0].choices.values():
+        def add(design):
+            real(design)
+            for parser in design._subparsers._group_actions[0].choices.values():
                 parser.set_defaults(run=lambda args: os.kill(os.getpid(), signal.{name}) or signal.pause())
 
         command.add = add
@@ -77,7 +77,7 @@ def test_ctrl_c_before_there_is_a_command() -> None:
         from ordbridge.cli import main
 
         command.add = lambda _: os.kill(os.getpid(), signal.SIGINT)
-        sys.exit(main(["design"]))
+        sys.exit(main(["doctor"]))
     """)
     assert (done.returncode, done.stderr) == (130, "ordbridge: stopped\n")
 
@@ -143,9 +143,9 @@ def run(args):
 
 real = command.add
 
-def add(subparsers):
-    real(subparsers)
-    subparsers.choices["doctor"].set_defaults(run=run)
+def add(parser):
+    real(parser)
+    parser.set_defaults(run=run)
 
 command.add = add
 sys.argv = ["ordbridge", "doctor"]

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 import ordbridge as ob
+from ordbridge.results import found
 
 SLOW = "rating ~ system + (system | participant) + (system | item)"
 
@@ -100,9 +101,8 @@ def test_warnings_and_messages_are_data_and_not_printed(capfd: pytest.CaptureFix
     mixed = data.assign(g=list("aabbccdd"))
     with pytest.warns(ob.ConvergenceWarning):
         fit = ob.clmm("y ~ x + z + (1 | g)", mixed)
-    said = fit.conditions.to_pylist()
     words = "design is column rank deficient so dropping 1 coef"
-    assert {"stage": "fit", "kind": "message", "text": words, "code": ""} in said
+    assert found("r-message", stage="fit", text=words) in fit.findings
     assert capfd.readouterr() == ("", "")
 
 

@@ -67,7 +67,7 @@ def test_simulate_from_a_preset(tmp_path, capsys):
     out, saved = tmp_path / "ratings.csv", tmp_path / "truth.toml"
     code, printed, _ = run(
         capsys, "simulate", "--preset", "howcroft2021", "--variance", "low", "--effect", 0.31, "--items", 50,
-        "--ratings", 3, "--seed", 8, "--variant", "published", "--out", out, "--save-truth", saved,
+        "--ratings-per-text", 3, "--seed", 8, "--variant", "published", "--out", out, "--save-truth", saved,
     )  # fmt: skip
     assert code == 0 and "300 ratings written to" in printed and "difference" in printed
     truth = howcroft2021.settings["low"].shift(effect=0.31)
@@ -95,8 +95,14 @@ def test_simulate_from_a_truth_and_a_design_of_ones_own(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--preset", "howcroft2021", "--items", 50, "--ratings", 3], "needs --variance, one of: extra-low, low"),
-        (["--preset", "howcroft2021", "--variance", "medium", "--items", 50, "--ratings", 3], "no setting 'medium'"),
+        (
+            ["--preset", "howcroft2021", "--items", 50, "--ratings-per-text", 3],
+            "needs --variance, one of: extra-low, low",
+        ),
+        (
+            ["--preset", "howcroft2021", "--variance", "medium", "--items", 50, "--ratings-per-text", 3],
+            "no setting 'medium'",
+        ),
         (["--preset", "howcroft2021", "--variance", "low"], "say who rates what"),
         (["--truth", "nowhere.toml", "--design", "d.csv"], "there is no file nowhere.toml"),
     ],
@@ -109,6 +115,17 @@ def test_what_cannot_be_simulated_is_said_in_one_line(tmp_path, capsys, argument
 def test_the_crossed_preset_of_card(tmp_path, capsys):
     out = tmp_path / "ratings.parquet"
     code, *_ = run(
-        capsys, "simulate", "--preset", "card2020", "--variance", "high", "--items", 5, "--ratings", 3, "--out", out
+        capsys,
+        "simulate",
+        "--preset",
+        "card2020",
+        "--variance",
+        "high",
+        "--items",
+        5,
+        "--ratings-per-text",
+        3,
+        "--out",
+        out,
     )
     assert code == 0 and pyarrow.parquet.read_table(out).num_rows == 30

@@ -30,13 +30,13 @@ def test_escapes_in_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     "command",
     [
-        [*SIMULATE, "--items", "40", "--ratings", "4", "--out", "RATINGS"],
+        [*SIMULATE, "--items", "40", "--ratings-per-text", "4", "--out", "RATINGS"],
         ["fit", "ratings.csv", "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", "--html", "PAGE"],
     ],
 )
 @pytest.mark.slow
 def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
-    main([*SIMULATE, "--items", "20", "--ratings", "3", "--out", str(tmp_path / "ratings.csv")])
+    main([*SIMULATE, "--items", "20", "--ratings-per-text", "3", "--out", str(tmp_path / "ratings.csv")])
     before = sorted(tmp_path.iterdir())
     words = [{"RATINGS": "more.csv", "PAGE": "page.html"}.get(word, word) for word in command]
     done = subprocess.run(
@@ -77,7 +77,18 @@ ORDBRIDGE = Path(sys.executable).with_name("ordbridge")
 def test_workers_import_nothing_from_the_working_folder(trapped: Path, backend: str) -> None:
     if backend == "dask":
         pytest.importorskip("distributed")
-    words = ["--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings", "3", "--effects", "0.62"]
+    words = [
+        "--preset",
+        "howcroft2021",
+        "--variance",
+        "low",
+        "--items",
+        "20",
+        "--ratings-per-text",
+        "3",
+        "--effect",
+        "0.62",
+    ]
     words += ["--models", "lm", "--engine", "fast", "--sims", "4", "--jobs", "2", "--backend", backend, "--quiet"]
     assert "4 fits in run" in in_folder(trapped, ORDBRIDGE, "power", *words, "--store", "run")
     assert not (trapped / "PWNED").exists()

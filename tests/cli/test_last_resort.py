@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ def failing(monkeypatch):
         def read(*_, **__):
             raise error
 
-        monkeypatch.setattr("ordbridge.data.read", read)
+        monkeypatch.setattr("ordbridge.reading.read", read)
 
     return fail
 
@@ -80,6 +81,19 @@ def test_memory_and_disk_have_their_own_sentences(error, said, file, failing, ca
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_what_breaks_because_of_a_signal_is_no_fault_to_report(file, capsys, monkeypatch):
+    def read(*_, **__):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise RuntimeError("a library's way to end") from None
+
+    monkeypatch.setattr("ordbridge.reading.read", read)
+    assert main(["read", str(file)]) == exits.TERMINATED
+    assert capsys.readouterr().err == "ordbridge: stopped\n"
+
+
 def ordbridge(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "ordbridge", *map(str, words)], stderr=subprocess.PIPE, **options)
 
@@ -99,10 +113,10 @@ def test_an_output_of_ascii_gets_ascii_and_json_keeps_its_names(file):
     done = ordbridge("read", file, stdout=subprocess.PIPE, env=ascii_only)
     assert done.returncode == 0 and done.stderr == b""
     assert "Muller - alpha" in done.stdout.decode("ascii")
-    words = ["fit", file, "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", "--json"]
+    words = ["fit", file, "--model", "lm", "--formula", "rating ~ system", "--engine", "fast", "--json", "-"]
     done = ordbridge(*words, stdout=subprocess.PIPE, env=ascii_only)
     assert "systemb" in json.dumps(json.loads(done.stdout.decode("ascii")))
-    done = ordbridge("check", file, "--json", stdout=subprocess.PIPE, env=ascii_only)
+    done = ordbridge("check", file, "--json", "-", stdout=subprocess.PIPE, env=ascii_only)
     assert json.loads(done.stdout.decode("ascii"))
 
 
@@ -130,7 +144,7 @@ def test_a_fit_that_did_not_converge_has_its_own_exit_code(file, capsys, monkeyp
     assert main(words) == exits.OK
     monkeypatch.setattr("ordbridge.models.fitted.Fitted.converged", property(lambda fit: False))
     assert main(words) == exits.NOT_CONVERGED
-    assert main([*words, "--json"]) == exits.NOT_CONVERGED
+    assert main([*words, "--json", "-"]) == exits.NOT_CONVERGED
 
 
 def test_all_exit_codes_stand_in_one_table():

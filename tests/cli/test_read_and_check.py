@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.cli import main
+from ordbridge.planning import Designs, PlannedAnalysis, Simulation
 
 
 @pytest.fixture
@@ -34,11 +34,9 @@ def test_read_says_what_it_took_and_writes_one_row_per_rating(
     out = tmp_path / "ratings.csv"
     assert main(["read", written(wide, tmp_path / "wide.csv", sep=";"), "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    first, second, *_ = shown.splitlines()
-    assert first == "read 288 ratings from wide.csv"
-    assert second.startswith("participant: the names of the columns (P01, P02,")
-    assert "--participant, --item, --system, --criterion, --rating)" in second
-    assert "columns are separated by semicolons" in shown and f"wrote {out}" in shown
+    assert shown.startswith("Read 288 ratings from wide.csv.\n")
+    assert "Columns: participant: the names of the columns (P01, P02," in shown
+    assert "Columns are separated by semicolons" in shown and f"wrote {out}" in shown
     again = ob.read(out)
     key = ["participant", "item", "system"]
     assert (
@@ -60,20 +58,20 @@ def test_questions_are_asked_in_the_words_of_the_command(
     assert (
         main(["read", file, "--levels", "no way", "meh", "so so", "fine", "wow", "--out", str(tmp_path / "x.csv")]) == 0
     )
-    shown = capsys.readouterr().out
-    assert "no way < meh < so so < fine < wow" in shown and "give --levels again when it is read" in shown
+    printed = capsys.readouterr()
+    assert "no way < meh < so so < fine < wow" in printed.out and "give --levels when it is read" in printed.err
 
 
 def test_check_returns_1_on_errors_only(
     study: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", written(study, tmp_path / "clean.csv")]) == 0
-    assert "nothing found that is wrong with them" in capsys.readouterr().out
+    assert "No problems found." in capsys.readouterr().out
     assert main(["check", written(study[study.participant < "P06"], tmp_path / "few.csv")]) == 0
-    assert "warning: 5 participants only: conclusions about others are weak" in capsys.readouterr().out
+    assert "! 5 raters only: conclusions about other raters are weak" in capsys.readouterr().out
     study.loc[4, "rating"] = 44
     assert main(["check", written(study, tmp_path / "slip.csv")]) == 1
-    assert "error: 1 rating outside the scale 1 to 5: 44 (row 6). Make codes" in capsys.readouterr().out
+    assert "! 1 rating outside the scale 1 to 5: 44 (row 6). Make codes" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "slip.csv"), "--scale", "1", "100"]) == 0
 
 
@@ -81,26 +79,27 @@ def test_check_as_json_and_as_a_file(study: pd.DataFrame, tmp_path: Path, capsys
     study.loc[4, "rating"] = 44
     out = tmp_path / "checks.csv"
     file = written(study, tmp_path / "slip.csv")
-    assert main(["check", file, "--json", "--out", str(out)]) == 1
+    assert main(["check", file, "--json", "-", "--out", str(out)]) == 1
     printed = json.loads(capsys.readouterr().out)
-    assert printed["recognised"]["participant"] == "column 'participant'"
-    assert printed["checks"] == ob.check(file).table.to_pylist()
-    assert pd.read_csv(out)["problem"].tolist() == ["outside-scale"]
+    assert "participant: column 'participant'" in printed["counted"]
+    assert printed["tables"]["checks"] == ob.check(file).table.to_pylist()
+    assert pd.read_csv(out)["code"].tolist() == ["outside-scale"]
 
 
-def test_fit_warns_on_stderr_and_computes_the_same(
+def test_fit_warns_and_computes_the_same(
     study: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     formula = "rating ~ system + (1 | participant)"
     twice = pd.concat([study, study.iloc[:3]], ignore_index=True)
     file = written(twice, tmp_path / "x.csv")
-    assert main(["fit", file, "--model", "clmm", "--formula", formula, "--engine", "fast", "--json"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == (
-        "error: 3 rows equal to another row in every column (rows 290, 291, 292). Remove them: they count the same "
-        "rating twice.\n"
-    )
-    assert json.loads(printed.out)["tidy"] == ob.clmm(formula, twice, engine="fast").tidy().to_pylist()
+    assert main(["fit", file, "--model", "clmm", "--formula", formula, "--engine", "fast", "--json", "-"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["findings"][0]["code"] == "duplicated-rows" and printed["findings"][0]["values"]["rows"] == [
+        290,
+        291,
+        292,
+    ]
+    assert printed["tables"]["tidy"] == ob.clmm(formula, twice, engine="fast").tidy().to_pylist()
     assert (
         main(["fit", written(study, tmp_path / "y.csv"), "--model", "clmm", "--formula", formula, "--engine", "fast"])
         == 0
@@ -113,24 +112,13 @@ def test_reliability_warns_too(study: pd.DataFrame, tmp_path: Path, capsys: pyte
     renamed = study.rename(columns={"participant": "judge", "item": "doc"})
     renamed.loc[renamed.judge == "P03", "rating"] = 2
     file = written(renamed, tmp_path / "x.csv")
-    assert main(["reliability", file, "--rater", "judge", "--item", "doc"]) == 0
-    assert "warning: participant 'P03' gave all texts the same rating" in capsys.readouterr().err
+    assert main(["reliability", file, "--participant", "judge", "--item", "doc"]) == 0
+    assert "! Participant 'P03' gave all texts the same rating" in capsys.readouterr().out
 
 
-def test_plan_warns_about_its_pilot(
-    study: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ordbridge import planning
-
-    class Planned(BaseException):  # which the last resort does not take
-        """Planning itself is tested elsewhere."""
-
-    @functools.wraps(planning.plan)  # with its defaults, which the command shows
-    def stop(**_: object) -> None:
-        raise Planned
-
-    monkeypatch.setattr(planning, "plan", stop)
+def test_a_plan_says_what_is_wrong_with_its_pilot(study: pd.DataFrame) -> None:
     study.loc[4, "rating"] = 44
-    with pytest.raises(Planned):
-        main(["plan", written(study, tmp_path / "pilot.csv"), "--effect", "0.3"])
-    assert "error: 1 rating outside the scale 1 to 5: 44 (row 6)" in capsys.readouterr().err
+    few = Simulation(max_per_design=10, null_datasets=0, draws=0)
+    found = ob.plan(study, effect=0.3, analysis=PlannedAnalysis("lm"), designs=Designs(25, 2), simulation=few)
+    (outside,) = (one for one in found.findings if one.severity == "error")
+    assert "44 (row 5)" in outside.text and outside.text in str(found).replace("\n    ", " ")

@@ -20,6 +20,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.bridge import rscript
+from ordbridge.comparison import CompareOptions
 
 pytestmark = pytest.mark.needs_r
 
@@ -61,9 +62,9 @@ def means_agree(fit: ob.Fit, found: dict, tolerance: float) -> None:
             assert row["estimate"] == pytest.approx(means[row["level"]]["estimate"], rel=tolerance)
             assert row["std_error"] == pytest.approx(means[row["level"]]["error"], rel=tolerance)
         else:
-            estimate, p = of_pair(pairs, *row["level"].split(" - "))
+            estimate, p = of_pair(pairs, row["system_a"], row["system_b"])
             assert row["estimate"] == pytest.approx(estimate, rel=tolerance, abs=1e-6)
-            assert row["p_value"] == pytest.approx(p, rel=20 * tolerance, abs=1e-9)
+            assert row["p_adjusted"] == pytest.approx(p, rel=20 * tolerance, abs=1e-9)
     assert sum(row["what"] == "difference" for row in table) == len(pairs)
 
 
@@ -75,13 +76,13 @@ def test_expected_ratings_and_latent_differences_of_clm(by_r, name, reference, e
     table = pd.read_csv(file)[["participant", "item", "system", "rating"]]
     means_agree(ob.clm("rating ~ system", table, engine=engine), answers[name], 1e-5)
     reference = reference or min(table.system)
-    asked = {"model": "clm", "engine": engine, "reference": reference, "estimand": "latent", "anyway": True}
+    asked = {"model": "clm", "engine": engine, "reference": reference, "estimand": "latent", "force": True}
     against = ob.compare(table, **asked)
     exact = plain(answers[name]["against"])
     for row in against.pairs.to_pylist():
-        other = exact[f"{row['a']} - {row['b']}"]
+        other = exact[f"{row['system_a']} - {row['system_b']}"]
         assert row["difference"] == pytest.approx(other["estimate"], rel=1e-4, abs=1e-6)
-        assert row["adjusted"] == pytest.approx(other["p"], abs=2e-3)  # mvtnorm's own error
+        assert row["p_adjusted"] == pytest.approx(other["p"], abs=2e-3)  # mvtnorm's own error
 
 
 @pytest.mark.slow
@@ -91,18 +92,18 @@ def test_expected_ratings_and_latent_differences_of_clmm(by_r, engine):
     table = pd.read_csv(folder / "soup.csv")
     formula = "rating ~ system + (1 | participant)"
     means_agree(ob.clmm(formula, table, engine=engine), answers["soup clmm"], 2e-3)
-    asked = {"formula": formula, "engine": engine, "anyway": True}
+    asked = {"formula": formula, "engine": engine, "force": True}
     latent = plain(answers["soup clmm"]["against"])
-    found = ob.compare(table, **asked, estimand="latent", test="wald")
+    found = ob.compare(table, **asked, estimand="latent", options=CompareOptions(test="wald"))
     for row in found.pairs.to_pylist():
-        estimate, p = of_pair(latent, row["a"], row["b"])
+        estimate, p = of_pair(latent, row["system_a"], row["system_b"])
         assert row["difference"] == pytest.approx(estimate, rel=2e-3, abs=1e-5)
-        assert row["adjusted"] == pytest.approx(p, rel=0.04, abs=1e-9)
+        assert row["p_adjusted"] == pytest.approx(p, rel=0.04, abs=1e-9)
     # and beside differences in points
     beside = ob.compare(table, **asked, adjust="none")
-    own = {frozenset((row["a"], row["b"])): row for row in found.pairs.to_pylist()}
+    own = {frozenset((row["system_a"], row["system_b"])): row for row in found.pairs.to_pylist()}
     for row in beside.pairs.to_pylist():
-        other = own[frozenset((row["a"], row["b"]))]
+        other = own[frozenset((row["system_a"], row["system_b"]))]
         assert abs(row["latent_difference"]) == pytest.approx(abs(other["difference"]))
         assert row["latent_p_value"] == pytest.approx(other["p_value"])
 
@@ -114,16 +115,16 @@ def test_expected_ratings_and_differences_of_lmer(by_r, engine, shared):
     table = pd.read_csv(shared / "data" / "pplm.csv")[["participant", "item", "system", "rating"]]
     some = table.iloc[np.floor(np.linspace(1, len(table), 3000) + 1e-9).astype(int) - 1]  # as R's seq cuts off
     formula = "rating ~ system + (1 | participant) + (1 | item)"
-    compared = ob.compare(some, model="lmer", formula=formula, engine=engine, anyway=True)
+    compared = ob.compare(some, model="lmer", formula=formula, engine=engine, force=True)
     means, pairs = rows(by_r[0]["pplm lmer"]["means"]), plain(by_r[0]["pplm lmer"]["pairs"])
     for row in compared.ranking.to_pylist():
         assert row["estimate"] == pytest.approx(means[row["system"]]["estimate"], rel=2e-3)
         assert row["std_error"] == pytest.approx(means[row["system"]]["error"], rel=2e-3)
     assert compared.pairs.num_rows == len(pairs)
     for row in compared.pairs.to_pylist():
-        estimate, p = of_pair(pairs, row["a"], row["b"])
+        estimate, p = of_pair(pairs, row["system_a"], row["system_b"])
         assert row["difference"] == pytest.approx(estimate, rel=2e-3, abs=1e-6)
-        assert row["adjusted"] == pytest.approx(p, rel=0.04, abs=1e-9)
+        assert row["p_adjusted"] == pytest.approx(p, rel=0.04, abs=1e-9)
 
 
 def test_differences_in_points_are_those_of_lmertest(study, tmp_path):
@@ -140,7 +141,7 @@ def test_differences_in_points_are_those_of_lmertest(study, tmp_path):
     estimate, error, df, _, p = map(float, rscript.run(script, tmp_path / "ratings.csv").split())
     for engine in ("r", "fast"):
         [row] = ob.compare(data, engine=engine).pairs.to_pylist()
-        sign = 1.0 if row["a"] == "B" else -1.0
+        sign = 1.0 if row["system_a"] == "B" else -1.0
         assert row["difference"] == pytest.approx(sign * estimate, rel=1e-6)
         # lme4 stops its search early: 1e-3 of an error and of its degrees of freedom
         assert row["std_error"] == pytest.approx(error, rel=2e-3) and row["df"] == pytest.approx(df, rel=5e-3)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import ordbridge as ob
-from ordbridge.data import RatingTable
+from ordbridge.comparison import CompareOptions
+from ordbridge.reading import RatingTable
+from ordbridge.results import found as noticed
+from ordbridge.results import has
 
 ROLES = ("participant", "item", "system", "criterion")
 
@@ -25,22 +30,30 @@ def as_read(ratings: pd.DataFrame, levels: tuple[str, ...] | None = None) -> Rat
 
 def compared(ratings: pd.DataFrame, **options: object) -> ob.comparison.Comparison:
     whole = {"participant", "item"} <= set(ratings.columns)
-    return ob.compare(ratings if whole else as_read(ratings), engine="fast", **{"draws": 19, **options})
+    seldom = {name: options.pop(name) for name in ("test", "correct", "draws", "seed", "link") if name in options}
+    given = CompareOptions(**{"draws": 19, **seldom})
+    return ob.compare(ratings if whole else as_read(ratings), engine="fast", **options, options=given)
+
+
+def said(found: ob.comparison.Comparison) -> list[str]:
+    return [one.text for one in found.findings]
 
 
 def consistent(found: ob.comparison.Comparison) -> None:
     """No interval contradicts its p-value, no probability its difference, no letter a p-value."""
     for row in found.pairs.to_pylist():
-        differs = row["adjusted"] < found.alpha
+        differs = row["p_adjusted"] < found.alpha
         if row["conf_low"] is not None:  # an exact test of ratings that never vary has no interval
             assert differs == (row["conf_low"] > 0 or row["conf_high"] < 0)
             assert differs == (row["superiority_low"] > 0.5 or row["superiority_high"] < 0.5)
-        assert row["adjusted"] >= row["p_value"]
+        assert row["p_adjusted"] >= row["p_value"]
     for criterion in found.criteria:
         shown = {row["system"]: row["letters"] for row in found.rows("ranking", criterion)}
         for row in found.rows("pairs", criterion):
-            if shown[row["a"]] is not None:
-                assert bool(set(shown[row["a"]]) & set(shown[row["b"]])) == (row["adjusted"] >= found.alpha)
+            if shown[row["system_a"]] is not None:
+                assert bool(set(shown[row["system_a"]]) & set(shown[row["system_b"]])) == (
+                    row["p_adjusted"] >= found.alpha
+                )
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -54,9 +67,11 @@ def test_ten_studies_with_a_known_ranking(study, seed):
     assert found.ranking["system"].to_pylist() == truth
     mean = {row["system"]: row["estimate"] for row in found.ranking.to_pylist()}
     for row in found.pairs.to_pylist():
-        assert row["difference"] == pytest.approx(mean[row["a"]] - mean[row["b"]]) and row["difference"] > 0
+        assert (
+            row["difference"] == pytest.approx(mean[row["system_a"]] - mean[row["system_b"]]) and row["difference"] > 0
+        )
         assert row["superiority"] > 0.5
-    assert all(p < 0.05 for p in found.pairs["adjusted"].to_pylist())
+    assert all(p < 0.05 for p in found.pairs["p_adjusted"].to_pylist())
     consistent(found)
 
 
@@ -76,12 +91,12 @@ def test_the_sentence_names_systems_direction_and_size(study):
     found = compared(study(quality=(0.0, 1.0)))
     row = found.pairs.to_pylist()[0]
     low, high = f"{row['conf_low']:.2f}", f"{row['conf_high']:.2f}"
-    wanted = f"B is rated {row['difference']:.2f} points higher than A (95 % interval {low} to {high}; p < .001, Holm)"
-    assert found.sentences[1].startswith(wanted)
-    assert f"in {100 * row['superiority']:.0f} %" in found.sentences[1]
+    wanted = f"B is rated {row['difference']:.2f} points higher than A (95 % CI {low} to {high}, p < .001)"
+    assert found.sentences[0].startswith(wanted)
+    assert f"{100 * row['superiority']:.0f} % of the time" in found.sentences[0]
     against = compared(study(quality=(0.0, 1.0)), reference="B")
     low, high = high, low
-    assert f"A is rated {row['difference']:.2f} points lower than B (95 % interval {high} to {low}" in str(against)
+    assert f"A is rated {row['difference']:.2f} points lower than B (95 % CI {high} to {low}" in against.answer
 
 
 BOTH = "rating ~ system + (1 | participant) + (1 | participant:system) + (1 | item) + (1 | item:system)"
@@ -172,14 +187,12 @@ def test_six_ratings_still_have_an_answer_in_points_but_none_on_the_latent_scale
     few = study().iloc[:6]
     found = compared(few)
     assert found.pairs["latent_p_value"].to_pylist() == [None] * 3
-    assert any("parameters for 6 ratings" in note for note in found.notes)
+    assert any("parameters for 6 ratings" in note for note in said(found))
     consistent(found)
     none = compared(few, estimand="latent")
     assert not none.criteria and none.pairs.num_rows == 0 and "parameters for 6 ratings" in str(none)
-    assert none.checks.to_pylist()[-1]["severity"] == "error"
-    assert "parameters for 6 ratings" in none._repr_html_() and "<h1>There is no answer" in none.page().html()
-    with pytest.raises(ob.InputError, match="there is no answer to write"):
-        none.latex()
+    assert none.findings[0].severity == "error" and none.findings[0].code == "no-answer"
+    assert "parameters for 6 ratings" in none._repr_html_() and "There is no answer" in none.markdown()
 
 
 @pytest.mark.slow
@@ -190,7 +203,7 @@ def test_with_few_raters_the_latent_test_is_a_bootstrap_with_its_own_interval(st
     found = compared(data, draws=99, estimand="latent")
     assert found.models["test"].to_pylist() == ["bootstrap"]
     assert "system | participant" in found.models["formula"].to_pylist()[0]
-    assert any("Bartlett's correction (99 simulated datasets): with 4 participants" in note for note in found.notes)
+    assert any("Bartlett's correction (99 simulated datasets): with 4 participants" in note for note in said(found))
     # the same as the test of the fit
     fit = found.fits[None]
     tested = fit.test("system", method="bartlett", draws=99).to_pylist()[0]
@@ -201,7 +214,7 @@ def test_with_few_raters_the_latent_test_is_a_bootstrap_with_its_own_interval(st
     factor = fit.test("system", method="lrt").to_pylist()[0]["statistic"] / tested["statistic"]
     level = stats.chi2.cdf(factor * stats.chi2.isf(0.05, 1), 1)
     profile = fit.confint("profile", conf_level=level).to_pylist()
-    sign = 1 if row["a"] == "B" else -1
+    sign = 1 if row["system_a"] == "B" else -1
     [ends] = [
         (one["conf_low"], one["conf_high"]) for one in profile if one["term"] == "systemB" and one["effect"] == "fixed"
     ]
@@ -232,9 +245,9 @@ def test_criteria_are_analysed_one_by_one_and_corrected_together(study):
     apart = compared(pd.concat([fluency, meaning]), correct="none")
     assert together.criteria == ("fluency", "meaning")
     alone = compared(fluency.drop(columns="criterion"))
-    assert apart.rows("pairs", "fluency")[0]["adjusted"] == alone.pairs["adjusted"][0].as_py()
+    assert apart.rows("pairs", "fluency")[0]["p_adjusted"] == alone.pairs["p_adjusted"][0].as_py()
     p = together.rows("pairs", "fluency")[0]
-    assert p["adjusted"] == pytest.approx(2 * p["p_value"])  # the smaller of two, by Holm
+    assert p["p_adjusted"] == pytest.approx(2 * p["p_value"])  # the smaller of two, by Holm
     assert "Holm over 2 criteria" in str(together) and "over 2 criteria" not in str(apart)
     consistent(together)
 
@@ -244,8 +257,7 @@ def test_one_criterion_without_an_answer_leaves_the_others(study):
     alone = data[data.system == "A"].assign(criterion="length")
     found = compared(pd.concat([data, alone]))
     assert found.criteria == ("fluency",)
-    assert found.notes[-1].startswith("length: no answer, because there is one system only")
-    assert found.checks.to_pylist()[-1]["what"].startswith("length: there is one system only")
+    assert found.findings[0].text.startswith("length: not usable: there is one system only")
 
 
 def test_model_formula_and_test_can_be_chosen(study):
@@ -284,23 +296,23 @@ def test_two_systems_have_the_numbers_of_the_linear_mixed_model(study):
             assert row["estimate"] == pytest.approx(rows[row["system"]]["estimate"])
             assert row["conf_low"] == pytest.approx(rows[row["system"]]["conf_low"])
         [row] = found.pairs.to_pylist()
-        assert row["p_value"] == pytest.approx(rows["A - B"]["p_value"], rel=1e-6)
-        assert row["df"] == pytest.approx(rows["A - B"]["df"], rel=1e-6)
+        assert row["p_value"] == pytest.approx(rows[None]["p_value"], rel=1e-6)
+        assert row["df"] == pytest.approx(rows[None]["df"], rel=1e-6)
 
 
 def test_of_three_systems_the_larger_of_two_p_values_counts(study):
     """That of the pair's own model, and that of the model of all systems, each as lmer gives it."""
     data = study((0.0, 0.3, 0.5), raters=5, slope=0.4)
     together = ob.lmer(BOTH, data, engine="fast").means("system", adjust="none").to_pylist()
-    joint = {row["level"]: row["p_value"] for row in together if row["what"] == "difference"}
+    joint = {(row["system_a"], row["system_b"]): row["p_value"] for row in together if row["what"] == "difference"}
     deciding = set()
     for row in compared(data).pairs.to_pylist():
-        a, b = sorted((row["a"], row["b"]))
+        a, b = sorted((row["system_a"], row["system_b"]))
         pair = data[data.system.isin([a, b])]
         fit = ob.lmer("rating ~ system + (system | participant) + (system | item)", pair, engine="fast")
         own = fit.tidy()["p_value"].to_pylist()[1]
-        assert row["p_value"] == pytest.approx(max(own, joint[f"{a} - {b}"]), rel=1e-5)
-        deciding.add(own > joint[f"{a} - {b}"])
+        assert row["p_value"] == pytest.approx(max(own, joint[a, b]), rel=1e-5)
+        deciding.add(own > joint[a, b])
     assert deciding  # which of them decides differs from study to study
 
 
@@ -338,31 +350,30 @@ def test_a_fit_that_did_not_converge_is_replaced_or_gives_no_answer(study, monke
     fails.always = False
     found = compared(data)
     assert found.models["formula"].to_pylist()[1] == "rating ~ system + (1 | participant) + (1 | item)"
-    assert any("did not converge" in note for note in found.notes)
+    assert any("did not converge" in note for note in said(found))
     fails.always = True
     none = compared(data, estimand="latent")
-    assert not none.criteria and "no model could be fitted that can be trusted" in none.notes[-1]
+    assert not none.criteria and "no model could be fitted that can be trusted" in str(none)
     without = compared(data)  # differences in points stay
     assert without.criteria and without.pairs["latent_p_value"].to_pylist() == [None] * 3
-    assert any("no model could be fitted that can be trusted" in note for note in without.notes)
+    assert any("no model could be fitted that can be trusted" in note for note in said(without))
 
 
 def test_errors_in_the_ratings_stop_the_comparison(study, monkeypatch):
     from ordbridge.comparison import api
-    from ordbridge.data.checks import Flaw, checks_of
 
-    flaw = Flaw("error", "outside-the-scale", "2 ratings are 99", [3, 4], "Make them missing.")
-    monkeypatch.setattr(api, "check", lambda data, scale: checks_of([flaw]))
+    flaw = noticed("outside-scale", n=2, low=1.0, high=5.0, shown="99", rows=[3, 4])
+    monkeypatch.setattr(api, "check", lambda ratings: SimpleNamespace(findings=(flaw,)))
     found = compared(study())
-    assert not found.criteria and "2 ratings are 99" in found.notes[-1]
-    assert compared(study(), anyway=True).criteria == (None,)
+    assert not found.criteria and "2 ratings outside the scale 1 to 5: 99 (rows 3, 4)" in " ".join(str(found).split())
+    assert compared(study(), force=True).criteria == (None,)
 
 
 def test_copied_rows_count_once_and_repeated_ratings_as_often_as_they_were_given(study):
     data = study(quality=(0.0, 1.0))
     copied = compared(pd.concat([data, data.iloc[:30]]))
     assert copied.pairs.equals(compared(data).pairs)
-    assert "duplicated-rows" in copied.checks["problem"].to_pylist()
+    assert has(copied.findings, "duplicated-rows")
     again = compared(pd.concat([data, study(quality=(0.0, 1.0), seed=2)]))  # some of them are equal by chance
     assert again.design["ratings"].to_pylist() == [2 * len(data)]
 
@@ -380,13 +391,17 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     fit = found.fits[None]
     drawn = {}
     for row in found.pairs.to_pylist():
-        weights = {f"system{name}": sign for name, sign in ((row["a"], 1.0), (row["b"], -1.0)) if name != "A"}
-        drawn[row["a"], row["b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), 8)
+        weights = {
+            f"system{name}": sign for name, sign in ((row["system_a"], 1.0), (row["system_b"], -1.0)) if name != "A"
+        }
+        drawn[row["system_a"], row["system_b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), 8)
     factor = np.nanmean([ratio for _, ratios, _ in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
         from scipy import stats
 
-        assert row["p_value"] == pytest.approx(stats.chi2.sf(drawn[row["a"], row["b"]][0] / factor, 1), rel=1e-3)
+        assert row["p_value"] == pytest.approx(
+            stats.chi2.sf(drawn[row["system_a"], row["system_b"]][0] / factor, 1), rel=1e-3
+        )
 
 
 @pytest.mark.slow

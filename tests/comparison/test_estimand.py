@@ -21,7 +21,7 @@ from ordbridge.comparison.points import compare_pair, levels_of
 from ordbridge.errors import FitError
 from ordbridge.models.few_levels import FEW_LEVELS
 from ordbridge.models.inference import linear_df
-from ordbridge.models.problem import Condition
+from ordbridge.results import Finding, found, has
 
 THRESHOLDS = [-1.6, -1.1, -0.6, 0]
 
@@ -42,13 +42,15 @@ def unequal_spread(raters: int, items: int, seed: list[int], slope: float = 0.0)
 def test_equal_expected_ratings_are_not_called_different_because_systems_spread_differently():
     found = ob.compare(unequal_spread(9, 60, [5, 9, 2]), engine="fast")
     [row] = found.pairs.to_pylist()
-    assert row["adjusted"] > 0.5 and row["conf_low"] < -0.1 and row["conf_high"] > 0.2
+    assert row["p_adjusted"] > 0.5 and row["conf_low"] < -0.1 and row["conf_high"] > 0.2
     # R's clmm answers another question, and that is said
     assert row["latent_p_value"] < 0.05 and row["latent_difference"] > 1 and row["latent_agrees"] is False
-    assert "On the latent scale the answer differs: B is 1.13 above A (p = .015, uncorrected)" in str(found)
+    assert has(found.findings, "latent-disagrees") and "B is 1.13 above (p = .015, uncorrected)" in " ".join(
+        str(found).split()
+    )
     latent = ob.compare(unequal_spread(9, 60, [5, 9, 2]), engine="fast", estimand="latent")
     assert latent.pairs["difference"].to_pylist() == pytest.approx([row["latent_difference"]])
-    assert latent.ranking["system"].to_pylist() == ["B", "A"] and "latent" in latent.answer[0]
+    assert latent.ranking["system"].to_pylist() == ["B", "A"] and "latent" in latent.answer
 
 
 @pytest.mark.slow
@@ -57,8 +59,8 @@ def test_null_studies_with_unequal_spread_are_rarely_called_different(raters):
     """At .05, more than 7 of 40 happen once in 1400 times; 0.2.0 called about 20 of 40 different."""
     false = 0
     for seed in range(40):
-        found = ob.compare(unequal_spread(raters, 30, [7, raters, seed]), engine="fast", model="lmer", anyway=True)
-        false += found.pairs["adjusted"][0].as_py() < 0.05
+        found = ob.compare(unequal_spread(raters, 30, [7, raters, seed]), engine="fast", model="lmer", force=True)
+        false += found.pairs["p_adjusted"][0].as_py() < 0.05
     assert false <= 7
 
 
@@ -68,7 +70,7 @@ def test_the_ordinal_model_has_no_part_in_the_decision(study):
     for seed in range(3):
         data = study((0.0, 0.3, 0.6), raters=5, items=10, seed=seed, slope=0.4)
         whole, linear = ob.compare(data, engine="fast"), ob.compare(data, engine="fast", model="lmer")
-        assert whole.pairs["adjusted"].to_pylist() == linear.pairs["adjusted"].to_pylist()
+        assert whole.pairs["p_adjusted"].to_pylist() == linear.pairs["p_adjusted"].to_pylist()
         assert whole.ranking["conf_low"].to_pylist() == linear.ranking["conf_low"].to_pylist()
         assert linear.pairs["latent_p_value"].to_pylist() == [None] * 3
 
@@ -82,12 +84,12 @@ def rated(raters: int, items: int, rating) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("rating", "headline", "sentence", "p"),
     [
-        (lambda r, i, s: 3 + (s == "B"), "B is rated higher than A", "of B was 4 and every rating of A was 3.",
+        (lambda r, i, s: 3 + (s == "B"), "higher than A", "of B was 4 and every rating of A was 3.",
          {3: 2 / 2**10, 8: 2 / 2**8}),
         (lambda r, i, s: 5, "A and B were always rated 5.", "Every rating of A and of B was 5.", {3: 1.0, 8: 1.0}),
-        (lambda r, i, s: 5 if s == "B" else 1 + (r + 2 * i) % 3, "B is rated higher than A", "rating of B was 5. B is",
+        (lambda r, i, s: 5 if s == "B" else 1 + (r + 2 * i) % 3, "higher than A", "rating of B was 5. B is",
          {3: 2 / 2**10, 8: 2 / 2**8}),
-        (lambda r, i, s: 1 + i % 4 + (s == "B"), "B is rated higher than A", "B is rated 1.00 point higher than A",
+        (lambda r, i, s: 1 + i % 4 + (s == "B"), "higher than A", "B is rated 1.00 point higher than A",
          {3: 2 / 2**10, 8: 2 / 2**8}),
     ],
 )  # fmt: skip
@@ -99,8 +101,12 @@ def test_ratings_without_variation_have_an_exact_test_and_words_that_fit(
     found = ob.compare(data, engine="fast")
     [row] = found.pairs.to_pylist()
     assert row["test"] == "exact" and row["p_value"] == pytest.approx(p[raters])
-    assert headline in found.answer[0] and sentence in str(found) and "nan" not in str(found).lower()
-    assert found.answer[0].startswith("For these 3 raters: ") == (raters == 3)
+    assert (
+        headline in found.answer
+        and sentence in " ".join((*found.sentences, found.answer))
+        and "nan" not in str(found).lower()
+    )
+    assert found.answer.startswith("For these 3 raters: ") == (raters == 3)
     plain = data.groupby("system").rating.mean()
     for system in found.ranking.to_pylist():
         assert system["estimate"] == pytest.approx(plain[system["system"]], abs=1e-6)
@@ -148,12 +154,12 @@ def test_exact_tests_hold_their_level():
 def test_the_headline_says_that_the_answer_is_about_these_raters(study, raters, words, tmp_path, capsys):
     data = study((0.0, 1.5), raters=raters, items=30)
     found = ob.compare(data, engine="fast")
-    assert found.answer[0].startswith(words) and str(found).startswith(words)
+    assert found.answer.startswith(words) and str(found).startswith(words)
     assert f"<h1>{words.strip()}" in found.page().html().replace("\u00a0", " ")
     data.to_csv(tmp_path / "x.csv", index=False)
     assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast"]) == 0
     assert words in capsys.readouterr().out
-    assert not ob.compare(study((0.0, 1.5), raters=3, items=30), engine="fast").answer[0].startswith("For")
+    assert not ob.compare(study((0.0, 1.5), raters=3, items=30), engine="fast").answer.startswith("For")
 
 
 def test_no_interval_leaves_the_scale(study):
@@ -179,19 +185,19 @@ def test_decisions_look_at_codes_not_at_words(study):
     data = study((0.0, 0.5), raters=40, items=40)
     fit = ob.clmm("rating ~ system + (1 | participant) + (1 | item)", data, engine="fast")
 
-    def test_of(*conditions: Condition) -> str:
-        said = SimpleNamespace(conditions=conditions, random=fit.estimates.random)
+    def test_of(*findings: Finding) -> str:
+        said = SimpleNamespace(findings=findings, random=fit.estimates.random)
         return latent.latent_test(SimpleNamespace(problem=fit.problem, estimates=said), False, False, "auto")
 
     words = "3 participants: the Wald test rejects a true null too often; use method='bootstrap'"
     assert test_of() == "wald"
-    assert test_of(Condition("inference", "message", words)) == "wald"
-    assert test_of(Condition("inference", "message", "anything", FEW_LEVELS)) == "bootstrap"
+    assert test_of(found("r-warning", text=words)) == "wald"
+    assert test_of(found(FEW_LEVELS)) == "bootstrap"
 
 
 def test_every_condition_that_decides_has_a_code(study):
     few = ob.clmm("rating ~ system + (system | participant)", study((0.0, 0.5), raters=4, slope=1.0), engine="fast")
-    assert FEW_LEVELS in few.conditions["code"].to_pylist()
+    assert has(few.findings, FEW_LEVELS)
 
 
 @pytest.mark.parametrize(("levels", "needed"), [(29, True), (25, True), (30, False)])
@@ -219,7 +225,7 @@ def test_degrees_of_freedom_are_at_least_one_and_never_silently_infinite(study, 
     for answer in (fails, lambda: np.array([np.nan])):
         found = answering(answer)
         assert found.df.tolist() == [5.0]  # six participants less one
-        assert "the 6 levels of participant less one were used" in found.notes[0]
+        assert "the 6 levels of participant less one were used" in found.notes[0].text
 
 
 @pytest.mark.slow
@@ -282,9 +288,9 @@ def test_terms_by_design():
 
 def test_json_names_the_estimand_and_the_latent_result(study, tmp_path, capsys):
     study((0.0, 1.0), raters=12).to_csv(tmp_path / "x.csv", index=False)
-    assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast", "--json"]) == 0
+    assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["estimand"] == "points" and found["pairs"][0]["latent_p_value"] < 0.05
-    assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast", "--json", "--estimand", "latent"]) == 0
+    assert found["settings"]["estimand"] == "points" and found["tables"]["pairs"][0]["latent_p_value"] < 0.05
+    assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast", "--json", "-", "--estimand", "latent"]) == 0
     other = json.loads(capsys.readouterr().out)
-    assert other["pairs"][0]["difference"] == pytest.approx(found["pairs"][0]["latent_difference"])
+    assert other["tables"]["pairs"][0]["difference"] == pytest.approx(found["tables"]["pairs"][0]["latent_difference"])

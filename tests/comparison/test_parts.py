@@ -15,7 +15,7 @@ from ordbridge.comparison.letters import letters
 from ordbridge.comparison.scale import read_scale
 from ordbridge.errors import InputError
 from ordbridge.models.inference import resampling
-from ordbridge.progress import Progress
+from ordbridge.support.progress import Progress
 
 
 def scale_of(values, levels=()):
@@ -131,7 +131,7 @@ def test_the_time_left_is_that_of_all_pairs_and_of_new_draws_only(tmp_path):
     assert told[-1].seconds_left == 597 - 98
 
     class Slow:
-        fingerprint = "x"
+        fingerprint = "0123456789abcdef"
 
         def one(self, draw: int) -> list[float]:
             time.sleep(0.01)

@@ -13,10 +13,10 @@ from ordbridge import _core
 from ordbridge.fast.clm import fit_clm
 from ordbridge.fast.clmm import laplace_objective
 from ordbridge.fast.factors import Layout
-from ordbridge.fast.links import LINKS
 from ordbridge.fast.ratings import Responses
 from ordbridge.fast.structure import Structure
 from ordbridge.models import thresholds
+from ordbridge.models.links import LINKS
 
 EXACT = 1e-6
 

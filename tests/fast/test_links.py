@@ -11,7 +11,9 @@ import pytest
 from scipy import special, stats
 
 from ordbridge._core import interval_terms
-from ordbridge.fast.links import LINKS
+from ordbridge.models import links
+
+LINKS = {name: link.number for name, link in links.LINKS.items()}
 
 MIDDLE = [(0.3, -0.4), (2.5, 1.0), (-1.0, -3.5), (math.inf, 0.7), (-0.2, -math.inf), (0.1, 0.1 - 1e-6)]
 CDF = {

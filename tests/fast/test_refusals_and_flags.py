@@ -52,7 +52,7 @@ def fit_quietly(*arguments, **options):  # type: ignore[no-untyped-def]
 
 
 def texts(fit: ob.Fit) -> str:
-    return " | ".join(fit.conditions["text"].to_pylist())
+    return " | ".join([one.what for one in fit.estimates.findings])
 
 
 def test_a_variance_at_zero_is_flagged() -> None:
@@ -165,11 +165,11 @@ def test_a_slope_that_no_item_can_show_is_said_not_to_be_identified(model: str) 
     data = pd.DataFrame({"item": item, "participant": participant, "system": np.array(["A", "B"])[system]})
     data["rating"] = 1 + (latent[:, None] > [-1, 0, 1]).sum(axis=1)
     fit = getattr(ob, model)("rating ~ system + (system | item) + (1 | participant)", data, engine="fast")
-    said = " ".join(condition.text for condition in fit.estimates.conditions)
+    said = " ".join(condition.what for condition in fit.estimates.findings)
     assert "the data do not identify the model" in said and "zero" not in said
     assert not fit.converged and not fit.singular
     smaller = getattr(ob, model)("rating ~ system + (1 | item) + (1 | participant)", data, engine="fast")
-    assert smaller.converged and not smaller.estimates.conditions
+    assert smaller.converged and not smaller.estimates.findings
 
 
 @pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
@@ -187,7 +187,7 @@ def test_separation_is_named(formula: str, rated: list[int], words: str) -> None
         {"rating": rated * 8, "system": list("AAAABBBB") * 8, "participant": [i // 8 for i in range(64)]}
     )
     fit = getattr(ob, "clmm" if "|" in formula else "clm")(formula, data, engine="fast")
-    said = [condition.text for condition in fit.estimates.conditions]
+    said = [condition.what for condition in fit.estimates.findings]
     assert any(f"estimates run away: {words}" in text for text in said)
     assert not fit.converged
 

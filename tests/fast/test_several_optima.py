@@ -62,7 +62,7 @@ def test_a_cauchit_fit_without_a_maximum_says_so_and_has_no_p_value() -> None:
     """Its likelihood rises without bound towards a place where random effects have no mode."""
     fit = ob.clmm("y ~ x + (1 | g)", cauchy_study(66), link="cauchit", engine="fast")
     assert not fit.converged
-    assert any("from another start the search reached" in c.text for c in fit.estimates.conditions)
+    assert any("from another start the search reached" in c.what for c in fit.estimates.findings)
     assert np.isnan(fit.p_value("x"))
 
 
@@ -119,7 +119,7 @@ def test_a_far_cauchit_threshold_is_no_separation() -> None:
     fit = ob.clm("rating ~ x", data, link="cauchit", engine="fast")
     assert fit.estimates.estimate[1] > 100
     assert fit.converged
-    assert not any("run away" in c.text for c in fit.estimates.conditions)
+    assert not any("run away" in c.what for c in fit.estimates.findings)
 
 
 def test_separation_is_still_recognised_with_the_cauchit_link() -> None:

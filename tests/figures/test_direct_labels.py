@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ordbridge import figures
-from ordbridge.figures.style import SUBTITLE, apart, empty_figure, label_ends, narrowed, title
-from ordbridge.planning import plan
+from ordbridge import scales
+from ordbridge.planning import Costs, Designs, PlannedAnalysis, Simulation, plan
 from ordbridge.power import Grid, run
-from ordbridge.reliability import scales
+from ordbridge.render import figures
+from ordbridge.render.figures.style import SUBTITLE, apart, empty_figure, label_ends, narrowed, title
 from ordbridge.simulate import Truth
 
 TRUTH = Truth(effects=(0.8,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
@@ -33,7 +33,7 @@ def test_places_keep_their_order_and_their_distance():
 def test_power_curves_name_every_line_once_a_row_and_have_no_legend():
     design = {"kind": "counterbalanced", "texts_per_participant": 10}
     grid = Grid(truth=TRUTH, design=design, items=[20, 40], ratings_per_text=[1, 2], effect=[0.0, 0.8])
-    done = run(grid, ["lm", "clm"], sims=10, engine="fast")
+    done = run(grid, ["lm", "clm"], datasets=10, engine="fast")
     figure = done.plot()
     figure.canvas.draw()
     first, last = figure.axes
@@ -52,7 +52,9 @@ def test_power_curves_name_every_line_once_a_row_and_have_no_legend():
 @pytest.mark.slow
 def test_lines_of_money_are_named_at_their_ends():
     vary = {"items": [10, 20, 40], "ratings_per_text": [1, 2]}
-    found = plan(TRUTH, model="lm", vary=vary, texts_per_participant=10, cost={"rating": 0.1}, datasets=100, null=0)
+    few = Simulation(datasets=100, null_datasets=0)
+    tried = Designs(**vary, texts_per_participant=10)
+    found = plan(TRUTH, analysis=PlannedAnalysis("lm"), designs=tried, costs=Costs(rating=0.1), simulation=few)
     figure = figures.plan_money(found)
     assert labels(figure.axes[0]) == ["1 per text", "2 per text"]
     verdicts = {text.get_text() for text in figure.legends[0].get_texts()}

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from scipy import integrate, stats
 
-from ordbridge import figures
 from ordbridge.errors import InputError
-from ordbridge.figures.style import BLUE, GREY, ORANGE
 from ordbridge.papers import card2020, howcroft2021
-from ordbridge.simulate import Truth, implied
+from ordbridge.render import figures
+from ordbridge.render.figures.style import BLUE, GREY, ORANGE
+from ordbridge.simulate import Truth, implied, implied_difference
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_ratings_without_a_picture_get_one_sentence(ratings, sentence):
 
 def test_implied_difference_meets_the_origin_only_for_centred_slopes():
     truth = howcroft2021.settings["high"]
-    _, rated = figures.implied_difference(truth).axes
+    _, rated = implied_difference(truth).axes
     (curve, point) = lines(rated, BLUE)
     assert point.get_ydata()[0] == pytest.approx(implied(truth).differences["difference"][0].as_py())
     assert curve.get_ydata()[-1] == pytest.approx(
@@ -78,7 +78,7 @@ def test_implied_difference_meets_the_origin_only_for_centred_slopes():
 
 @pytest.mark.slow
 def test_latent_densities_are_those_of_the_truth():
-    latent, _ = figures.implied_difference(Truth(0.3, (-1, 1), item_sd=(0.5, 1.2), link="logit")).axes
+    latent, _ = implied_difference(Truth(0.3, (-1, 1), item_sd=(0.5, 1.2), link="logit")).axes
     for line, variance in zip((*lines(latent, GREY), *lines(latent, BLUE)), (0.25, 0.25 + 1.44), strict=True):
         x, y = line.get_data()
         z = np.linspace(-8, 8, 4001)
@@ -91,12 +91,12 @@ def test_latent_densities_are_those_of_the_truth():
 def test_only_two_systems_and_thresholds_have_that_picture():
     for truth in (card2020.settings["low"], Truth((0.1, 0.2), (0.0,))):
         with pytest.raises(InputError, match="two systems and thresholds"):
-            figures.implied_difference(truth)
+            implied_difference(truth)
 
 
 def test_a_contour_plot_ends_where_little_is_left_to_gain() -> None:
     """With 2 ratings per text .9 is reached at 50 items; what was simulated is in the picture, too."""
-    from ordbridge.figures.plan import _interesting
+    from ordbridge.render.figures.plan import _interesting
 
     def row(items: int, ratings: int, predicted: float, n: int = 0) -> dict[str, float]:
         return {"items": items, "ratings_per_text": ratings, "predicted": predicted, "n": n}

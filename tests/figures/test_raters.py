@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ordbridge import figures
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError
-from ordbridge.report import write_report
+from ordbridge.render import figures
 
 MATRIX = [[1, 2, 2], [2, 2, 3], [3, 4, 5], [5, 5, None], [4, 3, 4]]
+RATINGS = rel.prepare(MATRIX)
 
 
 def test_ratings_by_item_draws_every_rating_once():
-    figure = figures.ratings_by_item(MATRIX)
+    figure = figures.ratings_by_item(RATINGS)
     panels = [panel for panel in figure.axes if panel.get_visible()]
     assert [panel.get_title(loc="left") for panel in panels] == ["1", "2", "3"]
     order = np.argsort(np.nanmean(np.array(MATRIX, dtype=float), axis=1), kind="stable")
@@ -26,13 +26,13 @@ def test_ratings_by_item_draws_every_rating_once():
 
 def test_ratings_by_item_says_how_many_items_it_left_out():
     many = np.random.default_rng(1).integers(1, 6, size=(300, 2)).tolist()
-    figure = figures.ratings_by_item(many, limit=50)
+    figure = figures.ratings_by_item(rel.prepare(many), limit=50)
     assert "50 of 300 items" in figure.get_supxlabel()
     assert len(figure.axes[0].lines[1].get_ydata()) == 50
 
 
 def test_categories_used_fills_every_bar():
-    panel = figures.categories_used(MATRIX).axes[0]
+    panel = figures.categories_used(RATINGS).axes[0]
     widths = np.array([bar.get_width() for bar in panel.patches]).reshape(5, 3)
     np.testing.assert_allclose(widths.sum(axis=0), 1)
     assert widths[0].tolist() == [0.2, 0, 0]
@@ -44,8 +44,8 @@ def test_heat_map_is_symmetric_and_empty_where_there_is_no_value():
     pairs = pa.table(
         {
             "criterion": ["c"] * 3,
-            "rater_a": ["x", "x", "y"],
-            "rater_b": ["y", "z", "z"],
+            "participant_a": ["x", "x", "y"],
+            "participant_b": ["y", "z", "z"],
             "kappa": [0.2, None, -0.1],
             "gamma": [0.9, None, 0.5],
         }
@@ -62,7 +62,7 @@ def test_heat_map_is_symmetric_and_empty_where_there_is_no_value():
 
 
 def test_words_without_order_have_no_line():
-    words = [["a", "b"], ["b", "b"]]
+    words = rel.prepare([["a", "b"], ["b", "b"]])
     with pytest.raises(InputError, match="need categories with an order"):
         figures.ratings_by_item(words)
     assert len(figures.categories_used(words).axes[0].patches) == 4
@@ -74,18 +74,18 @@ def test_the_report_handles_words_many_raters_and_no_values(tmp_path):
     items, raters = np.meshgrid(np.arange(40), [f"P{r:02}" for r in range(30)], indexing="ij")
     table = {"item": items.ravel().tolist(), "participant": raters.ravel().tolist()}
     numbers = rel.analyse({**table, "rating": rng.integers(1, 6, 1200).tolist()}, conf_level=None)
-    page = write_report(numbers, tmp_path / "numbers.html").read_text(encoding="utf-8")
-    assert "of the 24 raters with the lowest consistency" in page
-    assert "435 pairs" in page
+    page = numbers.report(tmp_path / "numbers.html").read_text(encoding="utf-8")
+    assert "the 24 least consistent raters" in page
+    assert "The first 300 of 435." in page
     choices = rng.choice(["a<b", "c&d"], 1200).tolist()
     words = rel.analyse({**table, "rating": choices}, level="nominal", conf_level=None)
-    page = write_report(words, tmp_path / "words.html").read_text(encoding="utf-8")
+    page = words.report(tmp_path / "words.html").read_text(encoding="utf-8")
     assert "a&lt;b" in page
     assert "a<b" not in page
     assert page.count("<figure>") == 3
 
 
 def test_nothing_needs_a_window():
-    figures.ratings_by_item(MATRIX)
+    figures.ratings_by_item(RATINGS)
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert (pyplot.get_fignums() if pyplot else []) == []

@@ -3,10 +3,11 @@
     python tests/fuzz/files.py --hours 2 --corpus ~/ordbridge-fuzz
 
 Atheris, a coverage-guided fuzzer, mutates files of every kind that ordbridge reads: tables, workbooks, exports, plans,
-truths, studies, manifests, saved fits. One process at a time; each kind gets a minute in turn. The corpus grows in the
-folder, so that a later call goes on from there. ``log.csv`` has a line per minute: how many cases, how many of them
-ended in anything but a result or an InputError, or took longer than 5 seconds. ``found/`` has a file and a traceback
-for each place. How to install it: README.md beside this file.
+truths, studies, manifests, saved fits, ledgers, draws. One process at a time; each kind gets two minutes in turn. Hours
+and seconds are those of the processor, so that a busy machine only takes longer. The corpus grows in the folder, so
+that a later call goes on from there. ``log.csv`` has a line per turn: how many cases, how many of them ended in
+anything but a result or an InputError, or took longer than 5 seconds. ``found/`` has a file and a traceback for each
+place. How to install it: README.md beside this file.
 """
 
 from __future__ import annotations
@@ -51,10 +52,9 @@ ODD: tuple[Any, ...] = (
 
 def main_reader(path: Path, data: bytes) -> None:
     """Read ratings the way a command does: recognise, check, describe, and as a plain table."""
-    from ordbridge import tables
-    from ordbridge.data import check, columns_of, describe, read
-    from ordbridge.data.exports import FORMATS
     from ordbridge.errors import InputError
+    from ordbridge.reading import check, columns_of, describe, read, tables
+    from ordbridge.reading.exports import FORMATS
 
     pick = zlib.crc32(data)
     format = (None, None, None, None, *FORMATS)[pick // 3 % (4 + len(FORMATS))]
@@ -123,11 +123,11 @@ def potato_folder(data: bytes, folder: Path) -> None:
     """Three annotators; the first one's file is mutated."""
     import shutil
 
-    from ordbridge.data import read
     from ordbridge.errors import InputError
+    from ordbridge.reading import read
 
     place = folder / "potato"
-    shutil.copytree(PROJECT / "tests/data/exports/potato", place, dirs_exist_ok=True)
+    shutil.copytree(PROJECT / "tests/reading/exports/potato", place, dirs_exist_ok=True)
     (place / "anna" / "user_state.json").write_bytes(data)
     with contextlib.suppress(InputError):
         read(place)
@@ -210,9 +210,40 @@ def manifest_file(data: bytes, folder: Path) -> None:
         one_sentence(error)
 
 
+def ledger_file(data: bytes, folder: Path) -> None:
+    from ordbridge.errors import InputError
+    from ordbridge.planning import Ledger
+    from ordbridge.planning.interim import _known, next_boundary
+
+    path, plan = folder / "plan.ledger.json", seed_of_plan()
+    path.write_bytes(data)
+    try:
+        looks = Ledger(plan, path).looks()
+        for look in looks:
+            str(_known([look], look.digest, 5, 50)), next_boundary(plan, look, 9)
+        _known(looks, "other ratings", 5, 50)
+    except InputError as error:
+        one_sentence(error)
+
+
+def stored_draws(data: bytes, folder: Path) -> None:
+    from ordbridge.errors import InputError
+    from ordbridge.models.inference.resampling import _Store
+
+    path = folder / "draws.csv"
+    path.write_bytes(data)
+    try:
+        _Store(DRAWS, path).add([[1.0]])
+    except InputError as error:
+        one_sentence(error)
+
+
+DRAWS = "0123456789abcdef"  # what tells these draws from others
+
+
 def saved_fit(data: bytes, folder: Path) -> None:
     from ordbridge.errors import InputError
-    from ordbridge.models.keeping import load
+    from ordbridge.models.save_load import load
 
     path = folder / "fit.arrow"
     path.write_bytes(data)
@@ -226,7 +257,7 @@ PUBLISHED = ("alttest", "flickr8k", "huse", "nem", "pplm", "qgstec")
 
 
 def published(data: bytes, folder: Path) -> None:
-    from ordbridge import data as readers
+    from ordbridge import reading as readers
     from ordbridge.errors import InputError
 
     path = folder / ("case.json" if data[:1] in b"[{" else "case.csv")
@@ -351,8 +382,8 @@ _workbooks: dict[str, bytes] = {}
 
 
 def forms_of_a_study(*suffixes: str) -> list[bytes]:
-    """The study of tests/data in every form, written by its writers."""
-    sys.path.insert(0, str(PROJECT / "tests" / "data"))
+    """The study of tests/reading in every form, written by its writers."""
+    sys.path.insert(0, str(PROJECT / "tests" / "reading"))
     import found_files  # noqa: F401
     import study_files
 
@@ -370,7 +401,7 @@ def forms_of_a_study(*suffixes: str) -> list[bytes]:
 
 
 def exports(*suffixes: str) -> list[bytes]:
-    folder = PROJECT / "tests" / "data" / "exports"
+    folder = PROJECT / "tests" / "reading" / "exports"
     return [file.read_bytes() for file in sorted(folder.rglob("*")) if file.suffix in suffixes]
 
 
@@ -397,18 +428,40 @@ def seeds_of_arrow(kind: str) -> list[bytes]:
     return found
 
 
-def seeds_of_plan() -> list[bytes]:
+def seed_of_plan() -> Any:
     from ordbridge.planning.protocol import Protocol
 
-    plan = Protocol(
+    return Protocol(
         systems=("a", "b"), family="pair", pairs=(("a", "b"),), model="clmm", formula="rating ~ system + (1 | item)",
         link="probit", REML=None, alpha=0.05, target=0.8, calibrated=False, goal="difference", margin=None, on=None,
         criteria=1, items=50, ratings_per_text=3.0, participants=12, ratings=300, texts_per_participant=25, recruit=12,
-        levels=5, sentence="Run 50 items.", test="z", critical_value=0.05,
+        levels=5, answer="Run 50 items.", test="z", critical_value=0.05,
         looks=({"look": 1, "participants": 6, "critical": 2.5, "normal": 2.4, "share": 0.5},),
         shape="obrien-fleming",
     )  # fmt: skip
-    return [json.dumps(plan.to_dict(), indent=2).encode()]
+
+
+def seeds_of_plan() -> list[bytes]:
+    return [json.dumps(seed_of_plan().to_dict(), indent=2).encode()]
+
+
+def seeds_of_ledger() -> list[bytes]:
+    from dataclasses import asdict
+
+    from ordbridge.planning import Ledger
+    from ordbridge.planning.interim import Decision
+    from ordbridge.planning.ledger import TakenLook
+
+    decision = Decision("go on", 1, 1, False, False, 1.2, 2.5, 6, 60, "A", "B", "Go on.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.ledger.json"
+        Ledger(seed_of_plan(), path).add(TakenLook("ab", "", "fast", 1, True, (0.5,), (2.4,), asdict(decision)))
+        return [path.read_bytes()]
+
+
+def seeds_of_draws() -> list[bytes]:
+    lines = [f"{DRAWS},{number},{value!r}" for number, value in enumerate((0.5, 1e-9, float("nan")))]
+    return ["\n".join([*lines, ""]).encode(), "\n".join(lines).encode()]
 
 
 def seeds_of_truth() -> list[bytes]:
@@ -451,7 +504,7 @@ def seeds_of_fit() -> list[bytes]:
     import pyarrow as pa
     from pyarrow import ipc
 
-    from ordbridge.models.keeping import FORMAT, KEY
+    from ordbridge.models.save_load import FORMAT, KEY
 
     with contextlib.suppress(Exception), tempfile.TemporaryDirectory() as folder:
         import ordbridge as ob
@@ -490,7 +543,7 @@ TARGETS: dict[str, tuple[Callable[[bytes, Path], None], Callable[[], list[bytes]
     "feather": (file_of((".feather",)), lambda: seeds_of_arrow("feather"), None),
     "potato": (
         potato_folder,
-        lambda: [(PROJECT / "tests/data/exports/potato/anna/user_state.json").read_bytes()],
+        lambda: [(PROJECT / "tests/reading/exports/potato/anna/user_state.json").read_bytes()],
         as_json,
     ),
     "published": (published, seeds_of_published, as_json),
@@ -499,6 +552,8 @@ TARGETS: dict[str, tuple[Callable[[bytes, Path], None], Callable[[], list[bytes]
     "study": (study_file, seeds_of_study, as_toml),
     "manifest": (manifest_file, seeds_of_manifest, as_json),
     "fit": (saved_fit, seeds_of_fit, None),
+    "ledger": (ledger_file, seeds_of_ledger, as_json),
+    "draws": (stored_draws, seeds_of_draws, as_cells),
 }
 
 
@@ -518,10 +573,7 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
 
     sys.path.insert(0, str(PROJECT / "src"))
     with atheris.instrument_imports(include=["ordbridge"]):
-        import ordbridge.data
-        import ordbridge.models.keeping
-        import ordbridge.planning
-        import ordbridge.power.study  # noqa: F401
+        pass
     warnings.simplefilter("ignore")
     case, seeds, mutator = TARGETS[target]
     own = corpus / target
@@ -556,6 +608,9 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
         if (took := time.process_time() - begun) > SLOW:
             keep(data, "slow", f"{took:.1f} s")
         os.pwrite(counts, struct.pack("<qq", cases, uncaught), 0)
+        if time.process_time() > seconds:
+            scratch.cleanup()
+            os._exit(0)
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         draw = random.Random(seed)
@@ -566,9 +621,8 @@ def fuzz(target: str, corpus: Path, seconds: int) -> None:
         return bytes(atheris.Mutate(data, most))
 
     options = [
-        f"-max_total_time={seconds}",
         f"-max_len={LARGEST}",
-        "-timeout=900",
+        "-timeout=3600",  # by the clock, on a machine that may do other things first
         "-rss_limit_mb=2500",
         "-verbosity=0",
     ]
@@ -588,11 +642,10 @@ def cpu_of_children() -> float:
 def rounds(corpus: Path, hours: float, seconds: int, targets: list[str]) -> int:
     """Fuzz all kinds in turn until the time is over, and say what was found."""
     (corpus / "found").mkdir(parents=True, exist_ok=True)
-    end = time.monotonic() + hours * 3600
     log = corpus / "log.csv"
     if not log.exists():
         log.write_text("ended,target,seconds,cases,uncaught,exit,cpu\n")
-    while time.monotonic() < end:
+    while cpu_of_children() < hours * 3600:
         for target in targets:
             count = corpus / f"{target}.count"
             count.unlink(missing_ok=True)
@@ -605,7 +658,7 @@ def rounds(corpus: Path, hours: float, seconds: int, targets: list[str]) -> int:
             with open(log, "a", encoding="utf-8") as lines:
                 stamp, used = time.strftime("%FT%T"), cpu_of_children() - used
                 lines.write(f"{stamp},{target},{took:.0f},{cases},{uncaught},{code},{used:.0f}\n")
-            if time.monotonic() >= end:
+            if cpu_of_children() >= hours * 3600:
                 break
     return summary(log)
 
@@ -621,9 +674,9 @@ def summary(log: Path) -> int:
         since = since + int(line["cases"]) if clean else 0
     for target in dict.fromkeys(line["target"] for line in lines):
         mine = [line for line in lines if line["target"] == target]
-        cases, uncaught, took = (sum(int(line[name]) for line in mine) for name in ("cases", "uncaught", "seconds"))
+        cases, uncaught, took = (sum(int(line[name]) for line in mine) for name in ("cases", "uncaught", "cpu"))
         print(f"{target:<10} {cases:>9,} cases {took / 3600:6.2f} h {uncaught:>6,} not caught")
-    total, took = (sum(int(line[name]) for line in lines) for name in ("cases", "seconds"))
+    total, took = (sum(int(line[name]) for line in lines) for name in ("cases", "cpu"))
     print(f"{'all':<10} {total:>9,} cases {took / 3600:6.2f} h; {since:,} cases since the last that was not caught")
     return 0 if since else 1
 
@@ -631,8 +684,8 @@ def summary(log: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="folder outside the repository; it is continued")
-    parser.add_argument("--hours", type=float, default=0.1)
-    parser.add_argument("--seconds", type=int, default=60, help="how long each kind of file has its turn")
+    parser.add_argument("--hours", type=float, default=0.1, help="of the processor, for all kinds together")
+    parser.add_argument("--seconds", type=int, default=120, help="of the processor, for the turn of each kind of file")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--target", choices=TARGETS, help=argparse.SUPPRESS)
     parser.add_argument("--summary", action="store_true", help="only say what the log has")

@@ -34,7 +34,8 @@ import pandas as pd
 import pyarrow as pa
 
 import ordbridge as ob
-from ordbridge import reliability, tables
+from ordbridge import reliability
+from ordbridge.reading import tables
 
 OWN = (ob.InputError, ob.FitError, ob.BridgeError)
 SECONDS = 120
@@ -281,7 +282,7 @@ def look_at(fit: Any) -> None:
     """Refuse a fit that hides what is wrong with it."""
     table = fit.tidy().to_pylist()
     assert len(table) == len(fit.estimates.terms), "not one row per term"
-    silent = not fit.estimates.conditions and fit.converged
+    silent = not fit.estimates.findings and fit.converged
     for row in table:
         p = row.get("p_value", 0.5)
         bad = p is None or not math.isfinite(p)

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 from ordbridge.design import crossed
 from ordbridge.power import load
+from ordbridge.reading.tables import write
 from ordbridge.simulate import Truth, ratings
-from ordbridge.tables import write
 
 SECONDS = 5.0  # within which the program must have ended
 LONGEST = 25.0  # seconds until the signal comes
@@ -68,7 +68,18 @@ def commands(folder: Path) -> list[Command]:
     """Return the commands, each of which runs longer than the latest signal unless it is the short one."""
     large, small = str(folder / "large.csv"), str(folder / "small.csv")
     slopes = "rating ~ system + (system | participant) + (system | item)"
-    grid = ["--preset", "howcroft2021", "--items", "50", "--ratings", "3", "--effects", "0.4", "--sims", "400"]
+    grid = [
+        "--preset",
+        "howcroft2021",
+        "--items",
+        "50",
+        "--ratings-per-text",
+        "3",
+        "--effect",
+        "0.4",
+        "--sims",
+        "400",
+    ]
     return [
         Command("fit", ["fit", large, "--model", "clmm", "--formula", slopes, "--engine", "r"]),
         Command("compare", ["compare", large, "--engine", "r", "--formula", slopes]),

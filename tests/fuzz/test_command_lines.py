@@ -8,6 +8,7 @@ import command_lines
 import pytest
 
 
+@pytest.mark.needs_r
 @pytest.mark.slow
 def test_command_lines_end_in_a_result_or_one_sentence(tmp_path):
     commands = list(command_lines.parsers(command_lines.whole_parser()))

@@ -43,7 +43,7 @@ def test_workers_start_deaf_to_ctrl_c() -> None:
         import os, re
         from pathlib import Path
         from joblib import Parallel, delayed
-        from ordbridge.children import deaf_workers
+        from ordbridge.support.child_processes import deaf_workers
 
         pool = Parallel(n_jobs=2, return_as="generator")
         with deaf_workers():

@@ -89,7 +89,7 @@ def test_tables_are_those_of_r(engine: str, gappy: pd.DataFrame, plain: dict) ->
                 np.testing.assert_allclose(mine, plain[i, what, row["term"]], rtol=1e-5, atol=1e-5)
                 compared += 1
     assert compared == len(plain) > 12
-    assert np.isnan(plain[4, "nominal", "system"][0]) and "not all thresholds are increasing" in str(table_note(found))
+    assert np.isnan(plain[4, "nominal", "system"][0]) and "ot all thresholds are increasing" in str(table_note(found))
 
 
 def table_note(found: Assumptions) -> str | None:

@@ -18,6 +18,7 @@ from scipy import stats
 import ordbridge as ob
 from ordbridge.bridge import rscript
 from ordbridge.bridge.session import r_folder
+from ordbridge.results import findings_of, has
 
 pytestmark = [pytest.mark.needs_r, pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")]
 
@@ -86,7 +87,7 @@ def test_profile_of_clm(engine: str, wine: pd.DataFrame, r: dict) -> None:
     assert abs(wald[None, "tempwarm"][1] - found[None, "tempwarm"][1]) > 0.03  # they are not the same
     said = fit.confint("profile")
     assert set(said["engine"].to_pylist()) == {"fast"}
-    assert (b"native engine" in said.schema.metadata[b"notes"]) == (engine == "r")
+    assert has(findings_of(said), "refitted-natively") == (engine == "r")
 
 
 def test_profile_of_clm_at_another_level(wine: pd.DataFrame, r: dict) -> None:
@@ -165,7 +166,7 @@ def test_an_interval_without_an_end() -> None:
     table = ob.clm("rating ~ system", data, engine="fast").confint("profile")
     row = table.to_pylist()[-1]
     assert row["conf_high"] is None and -1 < row["conf_low"] < 1.5
-    assert b"the interval has no end" in table.schema.metadata[b"notes"]
+    assert has(findings_of(table), "no-end")
 
 
 def test_bootstrap_intervals(four: pd.DataFrame, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import ordbridge as ob
 from ordbridge.cli import main
 from ordbridge.models.inference import bootstrap
 from ordbridge.models.inference.hypothesis import hypothesis
-from ordbridge.progress import Progress
+from ordbridge.results import findings_of
+from ordbridge.support.progress import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")
 
@@ -33,7 +35,7 @@ def row(fit: ob.Fit, term: object, method: str = "wald", **options: object) -> d
 
 
 def notes(table: object) -> str:
-    return table.schema.metadata[b"notes"].decode()  # type: ignore[attr-defined]
+    return "\n".join(one.what for one in findings_of(table))  # type: ignore[arg-type]
 
 
 def test_wald_of_a_coefficient_is_the_printed_test(fit: ob.Fit) -> None:
@@ -197,6 +199,20 @@ def test_bootstrap_does_not_depend_on_processes_or_interruptions(
     assert done[0] == 0  # the draws of another test are not taken
 
 
+@pytest.mark.parametrize("content", [b"item,rating\na,1\nb,2", b"\xff\x00", b"0123456789abcdef,1,1.2.3\n", b"1,2,3\n"])
+def test_a_store_of_draws_leaves_other_files_alone(content: bytes, fit: ob.Fit, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_bytes(content)
+    with pytest.raises(ob.InputError, match=r"ratings\.csv (holds something other than draws|is not UTF-8)"):
+        fit.test("system", "bootstrap", draws=19, store=tmp_path / "ratings.csv")
+    assert (tmp_path / "ratings.csv").read_bytes() == content
+
+
+def test_a_store_of_draws_is_a_file(fit: ob.Fit, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "draws")
+    with pytest.raises(ob.InputError, match="is a pipe"):
+        fit.test("system", "bootstrap", draws=19, store=tmp_path / "draws")
+
+
 def test_draws_that_cannot_be_fitted_are_counted(fit: ob.Fit, monkeypatch: pytest.MonkeyPatch) -> None:
     one = bootstrap.LikelihoodRatios.one
     monkeypatch.setattr(bootstrap.LikelihoodRatios, "one", lambda self, i: [math.nan] if i % 5 == 0 else one(self, i))
@@ -223,14 +239,14 @@ def test_the_command(four: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureF
     file = tmp_path / "ratings.csv"
     four.to_csv(file, index=False)
     command = ["fit", str(file), "--model", "clmm", "--formula", MIXED, "--engine", "fast", "--test", "bootstrap"]
-    assert main([*command, "--draws", "19", "--term", "system", "--term", "systemB", "--json"]) == 0
+    assert main([*command, "--draws", "19", "--term", "system", "--term", "systemB", "--json", "-"]) == 0
     said = capsys.readouterr()
-    found = json.loads(said.out)["tests"]
+    found = json.loads(said.out)["tables"]["tests"]
     expected = ob.clmm(MIXED, four, engine="fast").test("systemB", "bootstrap", draws=19).to_pylist()
     assert [r["term"] for r in found] == ["system", "systemB"] and found[1:] == expected
     assert "19 draws" in said.err
     assert main([*command[:-1], "lrt"]) == 0
-    assert "Tests by method 'lrt'" in capsys.readouterr().out
+    assert "Tests\n" in capsys.readouterr().out
 
 
 def test_a_draw_with_a_singular_hessian_is_fitted_or_counted(fit: ob.Fit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ import ordbridge as ob
 from ordbridge.bridge import rscript
 from ordbridge.models.inference import bootstrap
 from ordbridge.models.inference.hypothesis import hypothesis
+from ordbridge.results import findings_of, has
 
 pytestmark = [pytest.mark.needs_r, pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")]
 
@@ -102,7 +103,7 @@ def test_bootstrap_of_lmer(four: pd.DataFrame, r: dict[str, list[float]]) -> Non
     statistic, p = r["pb"]
     assert found["statistic"] == pytest.approx(statistic, rel=1e-4)
     assert abs(found["p_value"] - p) < 4 * np.hypot(found["mc_error"], np.sqrt(p * (1 - p) / 400))
-    assert found["engine"] == "fast" and b"native engine" in table.schema.metadata[b"notes"]
+    assert found["engine"] == "fast" and has(findings_of(table), "refitted-natively")
     comparison, _, _ = bootstrap.prepare(fit, hypothesis(fit, "system"), seed=3)
     drawn = [comparison.one(i)[0] for i in range(400)]
     assert stats.ks_2samp(drawn, r["draws"]).pvalue > 0.001

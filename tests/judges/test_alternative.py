@@ -66,7 +66,7 @@ def test_published_rows(dataset):
     folder = SHARED / "data" / "alttest"
     if not folder.is_dir():
         pytest.skip("the shared data are not here")
-    table = ob.data.read_alttest(folder / f"{dataset}_human.json", folder / f"{dataset}_llm.json")
+    table = ob.reading.read_alttest(folder / f"{dataset}_human.json", folder / f"{dataset}_llm.json")
     with (SHARED / "reference" / "alttest_published.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["dataset"] == dataset]
     assert len(rows) == 6
@@ -190,7 +190,7 @@ def test_size_and_power():
     [
         (lambda t: t, {"judge": "claude"}, "there is no judge 'claude'; the table has gpt"),
         (lambda t: t.drop(columns="kind"), {}, "has no column 'kind', so the judge must be named"),
-        (lambda t: t.drop(columns="kind"), {"judge": "bert"}, "nobody in column 'participant' is called 'bert'"),
+        (lambda t: t.drop(columns="kind"), {"judge": "bert"}, "no participant is called 'bert'"),
         (lambda t: t[t["kind"] == "human"], {}, "no row has kind = 'judge'"),
         (lambda t: t[t["kind"] == "judge"], {}, "all ratings are the judge's"),
         (lambda t: t[t["participant"].isin(["P0", "gpt"])], {}, "rated by the judge and by 2 people"),

@@ -10,6 +10,7 @@ from scipy import stats
 import ordbridge as ob
 from ordbridge.errors import InputError
 from ordbridge.judges.crossed import Crossed
+from ordbridge.results import has
 
 
 def independent(n, N, slope, seed):
@@ -57,7 +58,7 @@ def test_a_choice_that_is_not_random_is_told_by_welchs_t():
             "rating": [*rng.normal(size=4), *judge],
             "kind": ["human"] * 4 + ["judge"] * 9,
         }
-        noted = any("random choice of texts" in note for note in ob.judges.estimate(table).notes)
+        noted = has(ob.judges.estimate(table).findings, "texts-not-random")
         assert noted == (stats.ttest_ind(judge[:4], judge[4:], equal_var=False).statistic > 3)
 
 
@@ -246,12 +247,12 @@ def test_shares_of_categories():
 def test_what_is_wrong_is_said():
     table = crossed()
     chosen = table[(table["kind"] == "judge") | (table["rating"] > 0.5)]
-    assert any("random choice" in note for note in ob.judges.estimate(chosen).notes)
+    assert has(ob.judges.estimate(chosen).findings, "texts-not-random")
     everything = table[table["item"] < 40]
     found = ob.judges.estimate(everything)
-    assert any("adds nothing" in note for note in found.notes)
+    assert has(found.findings, "judge-adds-nothing")
     assert found.differences["weight"].to_pylist() == [0.0]
-    assert "adds nothing" in found.sentence
+    assert "adds nothing" in found.answer
     with pytest.raises(InputError, match="means need numbers"):
         ob.judges.estimate(table.assign(rating=np.where(table["rating"] > 0, "yes", "no")))
     with pytest.raises(InputError, match="no system has 3 texts"):

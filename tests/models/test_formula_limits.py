@@ -56,7 +56,7 @@ def test_predictions_of_an_ordinal_model_without_an_intercept(engine: str) -> No
 @pytest.mark.parametrize("response", [[3.0] * ROWS, (2 * DATA["x"]).tolist()])
 def test_nothing_left_over_is_said(engine: str, response: list[float]) -> None:
     fit = ob.lm("y ~ x", DATA | {"y": response}, engine=engine)
-    assert "essentially perfect fit" in fit.conditions["text"][0].as_py()
+    assert "essentially perfect fit" in fit.estimates.findings[0].what
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -70,7 +70,7 @@ def test_as_many_coefficients_as_rows_is_said() -> None:
 def test_as_many_coefficients_as_rows_is_said_of_r() -> None:
     fit = ob.lm("y ~ x + z", {"y": [1, 2, 4], "x": [1, 2, 5], "z": [1, 0, 1]})
     assert fit.tidy()["p_value"].null_count == 3
-    assert fit.conditions.num_rows, "R's own words or ours"
+    assert fit.estimates.findings, "R's own words or ours"
 
 
 def test_the_same_response_in_every_row() -> None:
@@ -88,7 +88,7 @@ def test_numbers_beyond_computing(power: int) -> None:
         except ob.FitError as error:
             assert "rescale" in str(error)
         else:
-            assert fit.conditions.num_rows and not fit.converged
+            assert fit.estimates.findings and not fit.converged
 
 
 @pytest.mark.parametrize("power", [-300, 160, 300])

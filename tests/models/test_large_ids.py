@@ -81,7 +81,7 @@ def test_large_integers_are_exact_labels_from_every_source(source: str, tmp_path
     assert sorted(fit.ranef()["level"].to_pylist()) == sorted(wanted)
     known = fit.predict(data, kind="conditional")["mean"].to_numpy()
     assert not np.allclose(known, fit.predict(data, kind="population")["mean"].to_numpy())
-    raters = ob.reliability.prepare(data, rater="rater").raters
+    raters = ob.reliability.prepare(data, participant="rater").raters
     assert sorted(map(str, raters)) == sorted(wanted)
 
 
@@ -105,8 +105,8 @@ def test_large_integers_are_exact_labels_in_reliability() -> None:
     data = ratings_of(CLOSE[:6]).astype({"rater": "int64"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = ob.reliability.analyse(data, rater="rater", draws=10)
-    assert found.raters["rater"].to_pylist() == [str(value) for value in CLOSE[:6]]
+        found = ob.reliability.analyse(data, participant="rater")
+    assert found.raters["participant"].to_pylist() == [str(value) for value in CLOSE[:6]]
 
 
 @pytest.mark.parametrize("start", [100_000, 10**15, 4 * 10**15, 2**53 - 60])

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ordbridge import cli, design, tables
+from ordbridge import cli, design
 from ordbridge.errors import InputError
 from ordbridge.papers import card2020
 from ordbridge.papers.card2020 import TableCell
+from ordbridge.reading import tables
 from ordbridge.simulate import Simulator
 
 # item slope, item intercept, worker slope, worker intercept, residual: for a system coded -1 and +1

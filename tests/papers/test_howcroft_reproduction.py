@@ -216,8 +216,8 @@ def test_bad_input():
         howcroft2021.reproduce("corrected")
     with pytest.raises(InputError, match="there is no figure '4'"):
         howcroft2021.reproduce(figure="4")
-    with pytest.raises(InputError, match="sims=0 must be a whole number from 1 on"):
-        howcroft2021.reproduce(sims=0)
+    with pytest.raises(InputError, match="datasets=0 must be a whole number from 1 on"):
+        howcroft2021.reproduce(datasets=0)
 
 
 @pytest.mark.needs_r
@@ -252,7 +252,7 @@ def test_r_can_start_at_the_native_optimum(tmp_path, monkeypatch):
     monkeypatch.setattr(howcroft2021, "_how_long", lambda *_: "")
     monkeypatch.setattr(howcroft_evidence, "reproduction", lambda runs, *_: runs)
     found = {
-        engine: howcroft2021.reproduce(sims=1, questions=0, engine=engine, **start, store=tmp_path / engine)
+        engine: howcroft2021.reproduce(datasets=1, questions=0, engine=engine, **start, store=tmp_path / engine)
         for engine, start in (("r", {"start": "fast"}), ("fast", {}))
     }
     ours, theirs = (

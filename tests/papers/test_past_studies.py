@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import ordbridge as ob
-from ordbridge import planning, power, simulate
+from ordbridge import power, simulate
 from ordbridge.cli import settings as command
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.papers import howcroft2021, past_studies
 from ordbridge.papers.past_studies import identified_terms
+from ordbridge.planning import Designs, Simulation
 from ordbridge.power.study import read_study
 from ordbridge.simulate import Truth
 
@@ -36,12 +37,10 @@ def settings():
 @pytest.mark.needs_r
 def test_unidentified_terms_are_left_out_and_said(settings):
     assert set(settings.fits["formula"].to_pylist()) == {"rating ~ system + (1 | participant) + (1 | item)"}
+    noticed = {(one.code, one.subject, *one.values.values()) for one in settings.findings}
     for group in ("participant", "item"):
-        assert (
-            f"one: the {group}s' slopes are not identified and left out, because no {group} occurs under both A and B"
-            in settings.notes
-        )
-        assert any("it is 0 here" in note and f"effect between {group}s" in note for note in settings.notes)
+        assert ("few-shared-levels", "one", group, 0, "A", "B") in noticed
+        assert ("no-slopes-seen", "", group) in noticed
 
 
 @pytest.mark.needs_r
@@ -65,7 +64,8 @@ def test_thresholds_vary_as_between_the_studies_of_one_scale(settings):
     assert drawn.lowest == pytest.approx((np.mean(lowest), np.std(lowest, ddof=1)))
     assert drawn.distance == pytest.approx((np.mean(distances), np.std(distances, ddof=1)))
     assert settings.fits["used"].to_pylist() == [True, True, False]
-    assert any(note.startswith("five points has 5 categories and the settings are for 4") for note in settings.notes)
+    (other,) = (one for one in settings.findings if one.code == "other-scale")
+    assert (other.subject, other.values) == ("five points", {"categories": 5, "others": 4})
 
 
 @pytest.mark.needs_r
@@ -92,16 +92,15 @@ def test_what_is_identified():
 
     def of(rows):
         system, item = zip(*rows, strict=True)
-        return identified_terms({"system": system, "item": item}, "item")
+        term, why = identified_terms({"system": system, "item": item}, "item")
+        return term, None if why is None else (why.code, why.values["n"])
 
-    assert of(crossed) == ("system", "")
-    assert of(crossed[::2]) == ("1", "only 0 items have two or more ratings under A")
-    assert of([*crossed[:8], ("B", 0), ("B", 0), ("B", 9)]) == ("1", "only 1 item occurs under both A and B")
-    assert of([("A", 1), ("B", 2), ("A", 3), ("B", 3)])[0] is None
-    assert identified_terms({"system": ["A"], "item": [1]}, "participant") == (
-        None,
-        "there is no participant for every rating",
-    )
+    assert of(crossed) == ("system", None)
+    assert of(crossed[::2]) == ("1", ("few-repeated-under", 0))
+    assert of([*crossed[:8], ("B", 0), ("B", 0), ("B", 9)]) == ("1", ("few-shared-levels", 1))
+    assert of([("A", 1), ("B", 2), ("A", 3), ("B", 3)]) == (None, ("few-repeated-levels", 1))
+    term, why = identified_terms({"system": ["A"], "item": [1]}, "participant")
+    assert (term, why.code) == (None, "group-missing")
 
 
 def test_criteria_are_datasets_of_their_own_and_numbers_name_systems():
@@ -128,18 +127,18 @@ def test_bad_input():
 def test_command(tmp_path, capsys):
     import argparse
 
-    from ordbridge.tables import write
+    from ordbridge.reading.tables import write
 
     for seed in (1, 2):
         write(between(seed), tmp_path / f"study{seed}.csv")
     parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
+    command.add(parser)
     out = tmp_path / "settings.toml"
-    args = parser.parse_args(["settings", *(str(tmp_path / f"study{n}.csv") for n in (1, 2)), "--out", str(out)])
+    args = parser.parse_args([*(str(tmp_path / f"study{n}.csv") for n in (1, 2)), "--out", str(out)])
     assert args.run(args) == 0
     said = capsys.readouterr().out
-    assert "warning: study1: the items' slopes are not identified and left out" in said
-    assert "general: standard deviations" in said
+    assert "! study1: the items' slopes cannot be estimated and are left out" in said
+    assert "General: participants 0." in said
     assert len(read_study(out).grid.truths) == 3
     args.out = str(tmp_path / "settings.csv")
     with pytest.raises(InputError, match=r"ends in \.toml"):
@@ -202,7 +201,7 @@ def test_a_study_file_simulation_and_plan_use_them(past, from_past, tmp_path):
     assert study.grid.axes["effect"][0] == 0.0 and all(effect < 0 for effect in study.grid.axes["effect"][1:])
     truth = study.grid.cells[1].truth
     assert truth.participant_corr == from_past["general"].participant_corr < -0.5
-    run = study.run(sims=1, store=tmp_path / "run")
+    run = study.run(datasets=1, store=tmp_path / "run")
     assert run.manifest["grid"]["truths"]["general"]["participant_corr"] == truth.participant_corr
     # With a correlation of -.73 both systems spread about alike over raters; without it the second spreads wider.
     simulator = simulate.Simulator(ob.design.crossed(items=1, raters=4000), truth.shift(item_sd=(0.0, 0.0)))
@@ -211,11 +210,10 @@ def test_a_study_file_simulation_and_plan_use_them(past, from_past, tmp_path):
     spread = {name: np.var(latent[system == name]) - 1 for name in "AB"}
     assert [spread["A"], spread["B"]] == pytest.approx(np.diag(truth.covariance("participant")), abs=0.12)
     assert spread["B"] < truth.participant_sd[0] ** 2 + truth.participant_sd[1] ** 2 - 0.2
-    planned = planning.plan(
-        pilot=past, effect=-0.4, vary={"items": 25, "ratings_per_text": 2}, most=20, null=0, draws=0
-    )
-    assert planned.asked["truth"]["participant_corr"] == pytest.approx(truth.participant_corr, rel=1e-6)
-    assert planned.asked["effect"] == [-0.4]
+    few = Simulation(max_per_design=20, null_datasets=0, draws=0)
+    planned = ob.plan(past, effect=-0.4, designs=Designs(25, 2), simulation=few)
+    assert planned.settings["truth"]["participant_corr"] == pytest.approx(truth.participant_corr, rel=1e-6)
+    assert planned.settings["effect"] == [-0.4]
 
 
 def test_several_studies_have_the_mean_correlation_and_the_sign_of_the_mean():
@@ -230,17 +228,16 @@ def test_several_studies_have_the_mean_correlation_and_the_sign_of_the_mean():
 
 
 def test_what_is_left_out_is_warned_of(past):
-    with pytest.warns(StatisticalWarning, match="the participants' slopes are not identified and left out"):
+    with pytest.warns(StatisticalWarning, match="the participants' slopes cannot be estimated and are left out"):
         settings = howcroft2021.settings_from({"one": between(1)}, engine="fast")
-    assert set(settings.left_out) < set(settings.notes)
+    assert [one.severity for one in settings.findings] == ["warning"] * 2 + ["note"] * 4
     session = past.append_column("session", [[f"S{i % 5}" for i in range(past.num_rows)]])
     session = session.append_column("text_id", [[f"{i} {s}" for i, s in zip(*(past[c].to_pylist() for c in ("item",
                                                 "system")), strict=True)]])  # fmt: skip
     with pytest.warns(StatisticalWarning) as caught:
         howcroft2021.settings_from({"past": session}, engine="fast")
     assert [str(w.message) for w in caught if w.category is StatisticalWarning] == [
-        "past: the column session groups the ratings, too, and is left out: what varies with it is in the variances of "
-        "participants and items"
+        "past: session groups the ratings, too; what varies with it is in the variances of participants and items."
     ]
 
 
@@ -249,15 +246,16 @@ def test_more_than_two_systems_are_warned_of():
     table = simulate.ratings(ob.design.crossed(20, 12, systems=3), three, seed=2)
     with pytest.warns(StatisticalWarning) as caught:
         settings = howcroft2021.settings_from({"three": table}, engine="fast")
-    said = [str(w.message) for w in caught if w.category is StatisticalWarning]
-    assert any(text.startswith("three has 3 systems and a setting has two") for text in said)
+    said = {str(w.message) for w in caught if w.category is StatisticalWarning}
+    (many,) = (one for one in settings.findings if one.code == "many-systems")
+    assert many.values == {"systems": 3} and many.text in said
     slopes = [row for row in settings.deviations.to_pylist() if row["group"] == "participant"][1:]
     assert settings["general"].participant_corr == pytest.approx(np.mean([row["correlation"] for row in slopes]))
 
 
 def test_a_correlation_at_one_is_warned_of_and_does_not_enter_a_mean():
     table = simulate.ratings(ob.design.crossed(30, 10), Truth(effects=-1.0, thresholds=(-1, 0, 1)), seed=1)
-    with pytest.warns(StatisticalWarning, match=r"items' intercepts with the slopes of B is estimated at -1, which is"):
+    with pytest.warns(StatisticalWarning, match=r"items' correlation of intercepts and slopes of B is -1, so not"):
         alone = howcroft2021.settings_from({"edge": table}, engine="fast")
     assert alone["general"].item_corr == -0.999
     other = simulate.ratings(ob.design.crossed(30, 20), PAST.shift(thresholds=(-1.0, 0.0, 1.0)), seed=1)
@@ -274,4 +272,5 @@ def test_effects_of_both_signs_are_said():
     }
     settings = howcroft2021.settings_from(tables, engine="fast")
     assert settings["general"].effects[0] == pytest.approx(-np.mean(settings.effects["magnitude"].to_pylist()))
-    assert any("1 of 2 effects is above 0 and 1 below" in note for note in settings.notes)
+    (signs,) = (one for one in settings.findings if one.code == "mixed-signs")
+    assert signs.values == {"n": 2, "above": 1, "below": 1}

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ordbridge import cli, tables
+from ordbridge import cli
 from ordbridge.errors import InputError
-from ordbridge.figures.style import empty_figure
 from ordbridge.papers import amidei2019, amidei_printed, belz2011, gladkoff2023
 from ordbridge.papers.reproduction import Claim, Part, Reproduction, claims_table
+from ordbridge.reading import tables
 from ordbridge.reliability import goodman_kruskal_gamma, prepare
-from ordbridge.report import write_folder
+from ordbridge.render.figures.style import empty_figure
+from ordbridge.results import found
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -28,8 +29,8 @@ def test_a_reproduction_is_written_whole(tmp_path):
     picture.subplots().plot([1, 2])
     parts = (Part("numbers", "Numbers", pa.table({"n": [1, 2]}), ("A < B.",)), Part("line", "A line", picture))
     claims = claims_table([Claim("one", "1", "page 1").judged("2", "does not hold", "counted")])
-    result = Reproduction("Title", "Somebody (1999)", ("Done.",), claims, parts, ("Beware.",))
-    names = {path.name for path in write_folder(result, tmp_path / "new" / "folder")}
+    result = Reproduction("Title", "Somebody (1999)", ("Done.",), claims, parts, (found("simulated-settings"),))
+    names = {path.name for path in result.write(tmp_path / "new" / "folder")}
     assert names == {
         "claims.csv",
         "claims.parquet",
@@ -39,11 +40,16 @@ def test_a_reproduction_is_written_whole(tmp_path):
         "report.html",
     }
     page = (tmp_path / "new" / "folder" / "report.html").read_text()
-    assert "A &lt; B." in page and "Beware." in page and "does not hold" in page and "<svg" in page
+    assert (
+        "A &lt; B." in page
+        and "says nothing for or against the paper" in page
+        and "does not hold" in page
+        and "<svg" in page
+    )
     assert tables.read(tmp_path / "new" / "folder" / "numbers.parquet")["n"].to_pylist() == [1, 2]
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="it is a file"):
-        write_folder(result, tmp_path / "file")
+        result.write(tmp_path / "file")
 
 
 def test_gladkoff_is_ticked_or_corrected():
@@ -76,7 +82,7 @@ def test_two_point_scores_are_missed_half_of_the_time():
 
 @pytest.fixture(scope="module")
 def belz():
-    return belz2011.reproduce(sims=4, seed=3)
+    return belz2011.reproduce(datasets=4, seed=3)
 
 
 @pytest.mark.slow
@@ -97,7 +103,7 @@ def test_belz_shows_the_papers_numbers_beside_simulated_ones(belz):
     assert stability["simulated"] == pytest.approx(0.7, abs=0.12)
     assert rows["Kendall's W", "VDS-7(A)"]["simulated"] == pytest.approx(0.5, abs=0.15)
     assert rows["F of system", "VDS-7(A)"]["simulated"] == pytest.approx(23, abs=10)
-    assert "simulated" in belz.warnings[0]
+    assert [one.code for one in belz.findings] == ["simulated-settings"]
     assert any(sentence.startswith("Of 36 printed numbers of the weather experiments") for sentence in belz.summary)
     assert belz.tables["validity"]["printed"].to_pylist() == [0.870, 0.927, 0.906]
 
@@ -139,7 +145,7 @@ def long_flickr(path, sorted_within=True):
 
 def test_amidei_sees_that_judges_are_rank_positions(tmp_path):
     result = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements"))
-    assert any("sorted within items" in warning for warning in result.warnings)
+    assert any("sorted within items" in one.text for one in result.findings)
     assert any("the columns are ranks, not judges" in sentence for sentence in result.summary)
     values = dict(zip(*(result.tables["flickr"][c].to_pylist() for c in ("coefficient", "ours")), strict=True))
     assert values["γ, ratings shuffled"] < values["γ, mean over pairs"] - 0.05
@@ -179,22 +185,22 @@ def test_amidei_counts_the_questions_of_each_pair_of_six_judges(tmp_path):
     for row in pairs:
         assert row["kappa_cut_off"] == amidei2019.cut_off(row["kappa"])
         assert row["kappa"] != row["fleiss_1971"]
-    at_hand = {(row["rater_a"], row["rater_b"]): row["kappa_paper"] for row in pairs}
+    at_hand = {(row["participant_a"], row["participant_b"]): row["kappa_paper"] for row in pairs}
     assert at_hand["P001", "P006"] == ".08" and at_hand["P001", "P005"] == "not available"
 
 
 def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
     ratings = qgstec(tmp_path / "Export-Subsets.zip")
     pairs = {
-        (row["rater_a"], row["rater_b"]): row
+        (row["participant_a"], row["participant_b"]): row
         for row in amidei2019.reproduce(qgstec=ratings).tables["qgstec_pairs"].to_pylist()
     }
     cut, rounded = pairs.pop(("P001", "P002")), pairs.pop(("P001", "P004"))
     other = next(row for row in pairs.values() if amidei2019.cut_off(row["fleiss_1971"]) != row["kappa_cut_off"])
-    judges = [int(other[name].lstrip("P")) for name in ("rater_a", "rater_b")]
+    judges = [int(other[name].lstrip("P")) for name in ("participant_a", "participant_b")]
     printed = tmp_path / "tables.csv"
     lines = [
-        "criterion,rater_a,rater_b,kappa,gamma",
+        "criterion,participant_a,participant_b,kappa,gamma",
         f"Relevance,1,2,{cut['kappa_cut_off']},-0.5",
         f"Relevance,1,4,,{rounded['gamma']:.2f}",
         f"Relevance,{judges[0]},{judges[1]},{amidei2019.cut_off(other['fleiss_1971'])},",
@@ -215,14 +221,23 @@ def test_amidei_compares_the_printed_tables_that_a_reader_types(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("criterion,kappa\n", "has no column 'rater_a'"),
-        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,1,2,high,\n", "line 2: 'high' is not a coefficient"),
-        ("criterion,rater_a,rater_b,kappa,gamma\nRelevanz,1,2,0.5,\n", "Relevanz, P001, P002, which are not in"),
+        ("criterion,kappa\n", "has no column 'participant_a'"),
         (
-            "criterion,rater_a,rater_b,kappa,gamma\n" + 2 * "Relevance,1,2,0.5,\n",
+            "criterion,participant_a,participant_b,kappa,gamma\nRelevance,1,2,high,\n",
+            "line 2: 'high' is not a coefficient",
+        ),
+        (
+            "criterion,participant_a,participant_b,kappa,gamma\nRelevanz,1,2,0.5,\n",
+            "Relevanz, P001, P002, which are not in",
+        ),
+        (
+            "criterion,participant_a,participant_b,kappa,gamma\n" + 2 * "Relevance,1,2,0.5,\n",
             "line 3: .* stands there twice",
         ),
-        ("criterion,rater_a,rater_b,kappa,gamma\nRelevance,one,2,0.5,\n", "line 2: judge 'one' is not a number"),
+        (
+            "criterion,participant_a,participant_b,kappa,gamma\nRelevance,one,2,0.5,\n",
+            "line 2: judge 'one' is not a number",
+        ),
     ],
 )
 def test_amidei_says_what_is_wrong_with_printed_tables(text, sentence, tmp_path):
@@ -286,4 +301,4 @@ def test_command(tmp_path, capsys):
     assert "misprint" in said and "report.html" in said
     assert (tmp_path / "out" / "chance_of_missing.png").stat().st_size > 5000
     assert cli.main(["reproduce", "amidei2019", "--out", str(tmp_path / "amidei")]) == 0
-    assert "known to be slips" in capsys.readouterr().out
+    assert "known to be slips" in (tmp_path / "amidei" / "report.html").read_text(encoding="utf-8")

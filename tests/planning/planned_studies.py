@@ -1,9 +1,12 @@
 """Plans made by hand and studies to go with them, for tests of looks and of planned analyses."""
 
+from dataclasses import fields
+
 import pyarrow as pa
 
+import ordbridge as ob
 from ordbridge.design import counterbalanced
-from ordbridge.planning import Protocol
+from ordbridge.planning import Costs, Designs, PlannedAnalysis, Protocol, Simulation
 from ordbridge.planning.stopping import boundaries
 from ordbridge.simulate import Truth, ratings
 
@@ -45,7 +48,7 @@ def protocol(model="clmm", *, looks=2, shape="pocock", people=12, wider=1.0, **c
         "texts_per_participant": 8,
         "recruit": people,
         "levels": 4,
-        "sentence": "",
+        "answer": "",
         "looks": tuple(rows),
         "shape": shape if looks else None,
     }
@@ -61,3 +64,14 @@ def first(table, people):
     """Return the ratings of the first participants."""
     names = set(list(dict.fromkeys(table["participant"].to_pylist()))[:people])
     return table.filter(pa.array([name in names for name in table["participant"].to_pylist()]))
+
+
+def planned(truth, effect=None, **flat):
+    """Plan with the fields of all objects as keywords; those of the costs begin with ``cost_``."""
+    kinds = {"analysis": PlannedAnalysis, "designs": Designs, "costs": Costs, "simulation": Simulation}
+    made = {}
+    for name, kind in kinds.items():
+        prefix = "cost_" if kind is Costs else ""
+        given = {field.name: flat.pop(prefix + field.name) for field in fields(kind) if prefix + field.name in flat}
+        made[name] = kind(**given)
+    return ob.plan(truth, effect=effect, **made, **flat)

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from ordbridge.planning import Ledger, decide, ledger_beside, write_protocol
 from ordbridge.planning.interim import next_boundary
 from ordbridge.planning.ledger import TakenLook
 from ordbridge.planning.stopping import SHAPES, crossing_probabilities, spent_by
-from ordbridge.tables import write
+from ordbridge.reading.tables import write
 
 
 def walk(plan, numbers):
@@ -89,7 +90,8 @@ def test_a_study_that_has_stopped_stays_stopped():
     assert (end.code, end.look, end.stop, end.found) == ("found", 1, True, True)
     after = decide(strong, plan, engine="fast", ledger=ledger)
     assert (after.code, after.stop, after.found, after.p_value) == ("ended", True, True, end.p_value)
-    assert "ended with 6 participants" in after.notes[0] and len(ledger.looks()) == 1
+    (ended,) = after.findings
+    assert (ended.code, ended.values["ended"]) == ("study-ended", 6) and len(ledger.looks()) == 1
 
 
 def test_before_the_first_look_nothing_is_fitted_or_recorded():
@@ -135,7 +137,7 @@ def test_one_look_is_the_usual_estimate():
 def test_a_fit_that_ran_away_is_said():
     """B is always rated 4: Wald's z is then near 0, and the look says that it means little."""
     found = decide(first(study(3.0, seed=2), 6), protocol("clm"), engine="fast")
-    assert abs(found.z) < 1 and "did not converge" in found.notes[0]
+    assert abs(found.z) < 1 and found.findings[0].code == "planned-model-not-converged"
 
 
 def test_several_criteria_get_one_sentence():
@@ -171,9 +173,48 @@ def test_a_ledger_of_another_plan_and_a_broken_one_get_one_sentence(tmp_path):
     with pytest.raises(InputError, match="belongs to another plan"):
         other = protocol("lm", shape="obrien-fleming")
         decide(first(study(), 6), other, engine="fast", ledger=Ledger(other, path))
+    ledger = json.loads(path.read_text())
+    del ledger["plan"]
+    path.write_text(json.dumps(ledger))
+    with pytest.raises(InputError, match="belongs to another plan"):
+        Ledger(protocol("lm"), path).looks()
     path.write_text("{")
     with pytest.raises(InputError, match="cannot read the ledger"):
         decide(first(study(), 6), protocol("lm"), engine="fast", ledger=Ledger(protocol("lm"), path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"times": ["x"]},
+        {"times": [float("nan")]},
+        {"times": []},
+        {"critical": [-1]},
+        {"planned": None},
+        {"decision": 5},
+        {"decision": {}},
+        {"decision": {"stop": True}},
+        {"decision": {"stop": True, "notes": 5}},
+        {"decision": {"stop": False, "notes": [], "unknown": 1}},
+    ],
+    ids=str,
+)
+def test_a_look_that_was_changed_by_hand_is_one_sentence(change, tmp_path):
+    path, plan = tmp_path / "plan.ledger.json", protocol("lm")
+    decide(first(study(), 6), plan, engine="fast", ledger=Ledger(plan, path))
+    ledger = json.loads(path.read_text())
+    ledger["looks"][0] |= change
+    path.write_text(json.dumps(ledger))
+    with pytest.raises(InputError, match="ledger"):
+        decide(first(study(), 6), plan, engine="fast", ledger=Ledger(plan, path))
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "brackets"])
+def test_a_ledger_that_cannot_be_one_is_one_sentence(kind, tmp_path):
+    path, plan = tmp_path / "plan.ledger.json", protocol("lm")
+    os.mkfifo(path) if kind == "a pipe" else path.write_text("[" * 100_000)
+    with pytest.raises(InputError, match="cannot read the ledger"):
+        Ledger(plan, path).looks()
 
 
 def test_a_look_that_cannot_be_recorded_is_not_answered(tmp_path):
@@ -192,17 +233,17 @@ def test_stop_and_compare_write_and_read_one_ledger(tmp_path, capsys, monkeypatc
     write(first(data, 9), "more.csv")
     write(data, "all.csv")
     for file in ("half.csv", "half.csv", "more.csv"):
-        assert main(["stop", file, "--plan", "plan.json", "--engine", "fast", "--json"]) == 0
+        assert main(["stop", file, "--plan", "plan.json", "--engine", "fast", "--json", "-"]) == 0
     told = [json.loads(text + "}") for text in capsys.readouterr().out.split("\n}\n") if text.strip()]
-    assert (
-        told[0] == told[1] and told[2]["look"] is None and told[2]["notes"][0].startswith("This look was not planned")
-    )
-    assert main(["compare", "all.csv", "--plan", "plan.json", "--engine", "fast", "--json", "--quiet"]) == 0
+    assert told[0] == told[1] and told[2]["tables"]["decision"][0]["look"] is None
+    assert told[2]["findings"][0]["code"] == "unplanned-look"
+    assert main(["compare", "all.csv", "--plan", "plan.json", "--engine", "fast", "--json", "-", "--quiet"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    assert main(["stop", "all.csv", "--plan", "plan.json", "--engine", "fast", "--json"]) == 0
-    stopped = json.loads(capsys.readouterr().out)
-    assert compared["decision"] == stopped and stopped["stop"]
-    row = compared["tests"][0]
+    assert main(["stop", "all.csv", "--plan", "plan.json", "--engine", "fast", "--json", "-"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (stopped,) = answer["tables"]["decision"]
+    assert compared["answer"] == answer["answer"] and stopped["stop"]
+    row = compared["tables"]["tests"][0]
     assert (row["p_adjusted"], row["estimate"], row["conf_low"]) == tuple(
         stopped[name] for name in ("p_value", "estimate", "conf_low")
     )

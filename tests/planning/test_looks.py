@@ -33,7 +33,7 @@ def test_the_level_is_kept_and_the_effect_is_found_early():
     assert found.looks["stops"][0].as_py() + found.looks["stops"][1].as_py() > 0.3
     assert found.expected_ratings < found.looks["ratings"][2].as_py()
     assert found.conf_low <= found.power <= found.conf_high
-    assert f"{found.power:.0%}" in str(found)
+    assert f"power {found.power:.0%}" in found.answer
 
 
 @pytest.mark.slow

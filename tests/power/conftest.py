@@ -30,6 +30,6 @@ def run_stub(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
             execute(assignment, store, backend, progress, work)
 
         monkeypatch.setattr(api, "execute", with_stub)
-        return api.run(grid, **{"models": ["lm", "clm"], "sims": 10, "seed": 7, **options})
+        return api.run(grid, **{"models": ["lm", "clm"], "datasets": 10, "seed": 7, **options})
 
     return run

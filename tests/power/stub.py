@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge.errors import BridgeError, FitTimeout
-from ordbridge.models.problem import Condition, Estimates, Problem
+from ordbridge.models.problem import Estimates, Problem
 from ordbridge.power import Run, worker
 from ordbridge.power.worker import Batch, BatchResult
+from ordbridge.results import found
 
 
 def fit(problem: Problem) -> Estimates:
@@ -40,7 +41,7 @@ def fit(problem: Problem) -> Estimates:
         converged=True,
         singular=False,
         package_version="stub 1",
-        conditions=(Condition("fit", "warning", "odd"),) if int(y.sum()) % 7 == 0 else (),
+        findings=(found("r-warning", stage="fit", text="odd"),) if int(y.sum()) % 7 == 0 else (),
     )
 
 

@@ -85,7 +85,7 @@ GRID = {"preset": "howcroft2021", "variance": "low", "items": 20, "ratings_per_t
 
 
 def test_a_calibrated_run_has_size_nominal_and_adjusted_power(run_stub):
-    run = run_stub(Grid(**GRID, effect=[0.31, 0.62]), sims=30, calibrate=60)
+    run = run_stub(Grid(**GRID, effect=[0.31, 0.62]), datasets=30, null_datasets=60)
     fits = run.fits.to_pandas()
     assert list(run.manifest["null_cells"]) == ["null: variance=low items=20 ratings_per_text=3 effect=0"]
     assert run.power().column_names[-9:-1] == ["size", "size_low", "size_high", "critical_value", "adjusted_power",
@@ -101,7 +101,7 @@ def test_a_calibrated_run_has_size_nominal_and_adjusted_power(run_stub):
 
 
 def test_a_cell_without_an_effect_serves_as_the_null_of_the_others(run_stub):
-    run = run_stub(Grid(**GRID, effect=[0, 0.62]), sims=20, calibrate=50)
+    run = run_stub(Grid(**GRID, effect=[0, 0.62]), datasets=20, null_datasets=50)
     assert run.manifest["null_cells"] == {}
     nothing, something = (run.power().to_pylist()[i] for i in (0, 2))
     assert (nothing["n"], something["n"], something["size_n"]) == (50, 20, 50)
@@ -110,13 +110,13 @@ def test_a_cell_without_an_effect_serves_as_the_null_of_the_others(run_stub):
 
 def test_nulls_are_added_to_a_run_that_is_there_and_stay(run_stub, tmp_path):
     grid, store = Grid(**GRID, effect=[0.62]), tmp_path / "run"
-    plain = run_stub(grid, sims=20, store=store)
+    plain = run_stub(grid, datasets=20, store=store)
     assert "size" not in plain.power().column_names
     before = plain.fits
-    calibrated = run_stub(grid, sims=20, store=store, calibrate=True)
+    calibrated = run_stub(grid, datasets=20, store=store, null_datasets=20)
     assert calibrated.fits.num_rows == 2 * before.num_rows and calibrated.calibration == 20
     assert calibrated.fits.slice(0, before.num_rows).equals(before)  # nothing was fitted again
-    again = run_stub(grid, sims=25, store=store)
+    again = run_stub(grid, datasets=25, store=store)
     assert list(again.manifest["null_cells"]) == list(calibrated.manifest["null_cells"]) != []
     assert again.calibration == 20 and again.power()["size_n"].to_pylist() == [20, 20]
     assert ob.power.load(store).power().equals(again.power())
@@ -125,15 +125,15 @@ def test_nulls_are_added_to_a_run_that_is_there_and_stay(run_stub, tmp_path):
 @pytest.mark.slow
 def test_nulls_do_not_depend_on_processes_or_on_when_they_were_asked_for(run_stub, tmp_path):
     grid = Grid(**GRID, effect=[0.62])
-    run_stub(grid, sims=6, store=tmp_path / "later")
-    later = run_stub(grid, sims=6, store=tmp_path / "later", calibrate=30)
-    at_once = run_stub(grid, sims=6, calibrate=30, jobs=2)
+    run_stub(grid, datasets=6, store=tmp_path / "later")
+    later = run_stub(grid, datasets=6, store=tmp_path / "later", null_datasets=30)
+    at_once = run_stub(grid, datasets=6, null_datasets=30, jobs=2)
     assert at_once.power().equals(later.power())
 
 
 @pytest.mark.slow
 def test_models_are_compared_at_their_own_critical_values(run_stub):
-    run = run_stub(Grid(**GRID, effect=[0, 0.62]), sims=40, calibrate=True)
+    run = run_stub(Grid(**GRID, effect=[0, 0.62]), datasets=40, null_datasets=40)
     (row,) = run.compare("lm", "clm", calibrated=True).to_pylist()  # the null itself is left out
     power = {r["model"]: r["adjusted_power"] for r in run.power().to_pylist() if r["effect"]}
     assert (row["power_a"], row["power_b"]) == (power["lm"], power["clm"])
@@ -141,11 +141,11 @@ def test_models_are_compared_at_their_own_critical_values(run_stub):
 
 
 def test_what_is_not_calibrated_cannot_be_compared_so(run_stub):
-    run = run_stub(Grid(**GRID, effect=[0.62]), sims=3)
-    with pytest.raises(InputError, match="not calibrated; run it again with calibrate=True"):
+    run = run_stub(Grid(**GRID, effect=[0.62]), datasets=3)
+    with pytest.raises(InputError, match="no critical values; run it again with `null_datasets`"):
         run.compare("lm", "clm", calibrated=True)
 
 
 def test_few_nulls_give_a_size_and_no_critical_value(run_stub):
-    row = run_stub(Grid(**GRID, effect=[0.62]), sims=5, calibrate=10).power().to_pylist()[0]
+    row = run_stub(Grid(**GRID, effect=[0.62]), datasets=5, null_datasets=10).power().to_pylist()[0]
     assert row["size"] is not None and row["critical_value"] is None and row["adjusted_power"] is None

@@ -91,7 +91,7 @@ def test_a_crash_is_tried_again_on_resuming(few, run_stub, tmp_path):
 )
 @pytest.mark.slow
 def test_what_earlier_versions_stored_of_the_machine_is_run_again(few, run_stub, tmp_path, message):
-    run = run_stub(few, sims=3, store=tmp_path / "run")
+    run = run_stub(few, datasets=3, store=tmp_path / "run")
     folder = store.Store(tmp_path / "run", {**run.manifest, "sims": 4})
     (cell,) = few.cells
     status = "error" if "vector" in message else "crashed"
@@ -99,7 +99,7 @@ def test_what_earlier_versions_stored_of_the_machine_is_run_again(few, run_stub,
     folder.flush()
     folder.close()
     assert load(tmp_path / "run").fits.num_rows == 6
-    assert same(run_stub(few, sims=4, store=tmp_path / "run"), run_stub(few, sims=4))
+    assert same(run_stub(few, datasets=4, store=tmp_path / "run"), run_stub(few, datasets=4))
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_stopped_worker_is_named_and_can_go_on(few, run_stub, tmp_path, monkey
 def test_a_fit_that_ignores_its_time_limit_is_ended_from_outside(few, run_stub, tmp_path, monkeypatch):
     """Compiled code does not look at the clock: what is over its time is ended with its process, and recorded."""
     monkeypatch.setattr(runner, "GRACE", 1.0)
-    run = run_stub(few, stub.hangs, sims=4, timeout=5.0, store=tmp_path / "run")
+    run = run_stub(few, stub.hangs, datasets=4, timeout=5.0, store=tmp_path / "run")
     late = [row for row in run.fits.to_pylist() if row["status"] == "timeout"]
     assert [(row["replicate"], row["model"]) for row in late] == [(3, "lm")]
     assert late[0]["message"] == "lm ran longer than 5 seconds: rating ~ system"

@@ -99,7 +99,7 @@ def test_models_of_unequal_spread():
     """Scale effects are fitted natively; what an engine or a test does not know is refused before the first fit."""
     grid = Grid(truth=TRUTH.shift(residual_spread=2.0), design={"kind": "crossed"}, items=20, ratings_per_text=6)
     scaled = {"kind": "clm", "formula": "rating ~ system", "scale": "~ system"}
-    result = run(grid, {"plain": {"kind": "clm"}, "scaled": scaled}, sims=4, seed=1, engine="fast")
+    result = run(grid, {"plain": {"kind": "clm"}, "scaled": scaled}, datasets=4, seed=1, engine="fast")
     assert result.manifest["models"]["scaled"]["scale"] == "~ system"
     assert "scale" not in result.manifest["models"]["plain"]  # stores of earlier versions can be continued
     rows = result.fits.to_pylist()
@@ -108,8 +108,8 @@ def test_models_of_unequal_spread():
     assert all(pairs[k, "scaled"] > pairs[k, "plain"] for k in range(4))
     mixed = {"clmm": {"scale": "~ system"}}
     with pytest.raises(InputError, match="R's clmm has no scale effects; use engine='fast'"):
-        run(grid, mixed, sims=1)
+        run(grid, mixed, datasets=1)
     with pytest.raises(InputError, match="R's clmm has no scale effects"):
-        run(grid, mixed, sims=1, engine="fast", audit=0.5)
+        run(grid, mixed, datasets=1, engine="fast", audit=0.5)
     with pytest.raises(InputError, match="a system moves every threshold on its own, and there is no coefficient"):
-        run(grid, {"clm": {"nominal": "~ system"}}, sims=1, engine="fast")
+        run(grid, {"clm": {"nominal": "~ system"}}, datasets=1, engine="fast")

@@ -52,7 +52,7 @@ def test_killed_twenty_times_and_resumed(grid, run_stub, tmp_path):
     assert not [pid for pid in workers if _is_running(pid)], "workers have outlived their run"
     with _start(tmp_path / "run") as program:
         assert program.stdout.read() == "running\ndone\n"
-    assert same(load(tmp_path / "run"), run_stub(grid, sims=SIMS, jobs=2))
+    assert same(load(tmp_path / "run"), run_stub(grid, datasets=SIMS, jobs=2))
     assert not list((tmp_path / "run").rglob("*.tmp"))
 
 

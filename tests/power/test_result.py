@@ -13,7 +13,7 @@ from ordbridge.power.audit import audit
 @pytest.fixture(scope="module")
 def run():
     grid = Grid(preset="howcroft2021", variance=["high", "low"], items=20, ratings_per_text=[3, 10], effect=[0, 0.62])
-    return ob.power.run(grid, models=["lm", "clm"], sims=12, seed=5, jobs=2)
+    return ob.power.run(grid, models=["lm", "clm"], datasets=12, seed=5, jobs=2)
 
 
 @pytest.mark.needs_r
@@ -21,7 +21,7 @@ def test_fits_are_those_of_the_models_on_simulated_ratings():
     """All four models through R: the same numbers as the public functions give on the same dataset."""
     grid = Grid(preset="howcroft2021", variance="representative", items=20, ratings_per_text=3, effect=0.62)
     simple = "rating ~ system + (1 | participant)"  # the maximal model would take half a minute
-    run = ob.power.run(grid, models={"lm": {}, "clm": {}, "lmer": {}, "clmm": simple}, sims=1, seed=11)
+    run = ob.power.run(grid, models={"lm": {}, "clm": {}, "lmer": {}, "clmm": simple}, datasets=1, seed=11)
     (cell,) = grid.cells
     data = ob.simulate.ratings(cell.design, cell.truth, cell.stream(11, 0))
     mixed = "rating ~ system + (system | participant) + (system | item)"
@@ -46,12 +46,12 @@ def test_a_slow_fit_in_r_is_stopped_and_the_run_goes_on():
     """A maximal clmm of the published size takes R a quarter of a minute; the same R then fits the rest as ever."""
     grid = Grid(preset="howcroft2021", variance="low", items=50, ratings_per_text=3, effect=0.31)
     models = {"clmm": {}, "lm": {}, "clm": {}}
-    rows = ob.power.run(grid, models, sims=2, seed=4, timeout=1.0).fits.to_pylist()
+    rows = ob.power.run(grid, models, datasets=2, seed=4, timeout=1.0).fits.to_pylist()
     assert [(r["model"], r["status"]) for r in rows] == [("clmm", "timeout"), ("lm", "ok"), ("clm", "ok")] * 2
     for row in rows[::3]:
         assert row["message"].startswith("clmm ran longer than 1 seconds and was stopped: rating ~ system + ")
         assert 1.0 <= row["seconds"] < 8 and row["p_value"] is None
-    patient = ob.power.run(grid, {"lm": {}, "clm": {}}, sims=2, seed=4).fits.drop_columns(["seconds"]).to_pylist()
+    patient = ob.power.run(grid, {"lm": {}, "clm": {}}, datasets=2, seed=4).fits.drop_columns(["seconds"]).to_pylist()
     assert [{k: v for k, v in r.items() if k != "seconds"} for r in rows if r["model"] != "clmm"] == patient
 
 
@@ -63,7 +63,7 @@ def test_workers_start_after_r_has_started_here():
     ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]})
     discard_workers()
     grid = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0)
-    assert ob.power.run(grid, ["lm"], sims=2).fits["status"].to_pylist() == ["ok", "ok"]
+    assert ob.power.run(grid, ["lm"], datasets=2).fits["status"].to_pylist() == ["ok", "ok"]
 
 
 @pytest.mark.needs_r
@@ -147,7 +147,7 @@ def test_a_fast_run_with_its_audit(tmp_path):
     """The native engine, and half of the datasets through R as well."""
     grid = Grid(preset="howcroft2021", variance="representative", items=20, ratings_per_text=3, effect=[0, 0.62])
     models = {"lm": {}, "clm": {}, "lmer": "rating ~ system + (1 | item)", "clmm": "rating ~ system + (1 | item)"}
-    options = {"models": models, "sims": 6, "seed": 3, "engine": "fast", "store": tmp_path / "run"}
+    options = {"models": models, "datasets": 6, "seed": 3, "engine": "fast", "store": tmp_path / "run"}
     run = ob.power.run(grid, **options)
     alone, power = run.fits, run.power()
     assert power.schema.metadata[b"audit"] == b"none"
@@ -165,7 +165,7 @@ def test_a_fast_run_with_its_audit(tmp_path):
     metadata = run.power().schema.metadata
     assert metadata[b"engine"] == b"fast" and b"0.5 of the datasets" in metadata[b"audit"]
     assert "compared with R" in ob.figures.power_curves(run).texts[-1].get_text().replace("\n", " ")
-    with_r = ob.power.run(grid, models=models, sims=6, seed=3)
+    with_r = ob.power.run(grid, models=models, datasets=6, seed=3)
     assert ob.power.load(tmp_path / "run").audit().summary.equals(found.summary)
     p = with_r.fits["p_value"].to_numpy()
     assert alone["p_value"].to_numpy() == pytest.approx(p, rel=1e-3)

@@ -41,16 +41,16 @@ def test_one_or_two_jobs_and_resumed_ten_times(grid, run_stub, tmp_path):
     one = run_stub(grid, jobs=1)
     two = run_stub(grid, jobs=2)
     for sims in range(1, 11):
-        pieces = run_stub(grid, jobs=1 + sims % 2, sims=sims, store=tmp_path / "pieces")
+        pieces = run_stub(grid, jobs=1 + sims % 2, datasets=sims, store=tmp_path / "pieces")
     assert same(one, two)
     assert same(one, pieces)
 
 
 @pytest.mark.slow
 def test_more_cells_and_replicates_change_nothing(grid, run_stub):
-    small = run_stub(grid, sims=5).fits.drop_columns(["seconds"]).to_pylist()
+    small = run_stub(grid, datasets=5).fits.drop_columns(["seconds"]).to_pylist()
     wider = Grid(preset="howcroft2021", variance=["high", "low"], items=[30, 20], ratings_per_text=3, effect=[0.62, 0])
-    large = run_stub(wider, sims=8).fits.drop_columns(["seconds"]).to_pylist()
+    large = run_stub(wider, datasets=8).fits.drop_columns(["seconds"]).to_pylist()
     assert all(row in large for row in small)
     assert len(large) == 8 * 8 * 2
 
@@ -90,9 +90,9 @@ def test_a_killed_worker_is_replaced(grid, run_stub, tmp_path, monkeypatch):
 
 
 def test_timeouts_and_errors_are_recorded(grid, run_stub):
-    late = run_stub(grid, stub.times_out, sims=2, models=["lm"])
+    late = run_stub(grid, stub.times_out, datasets=2, models=["lm"])
     assert set(late.fits["status"].to_pylist()) == {"timeout"}
-    wrong = run_stub(grid, stub.goes_wrong, sims=2, models=["lm"])
+    wrong = run_stub(grid, stub.goes_wrong, datasets=2, models=["lm"])
     assert set(wrong.fits["status"].to_pylist()) == {"error"}
     (group,) = wrong.failures().to_pylist()
     assert group["n"] == 8 and group["message"] == "division by zero"
@@ -109,11 +109,11 @@ def test_a_missing_r_stops_the_run(grid, run_stub):
 @pytest.mark.slow
 def test_progress(grid, run_stub, tmp_path):
     told: list[Progress] = []
-    run_stub(grid, stub.slow, sims=20, store=tmp_path / "run", progress=told.append)
+    run_stub(grid, stub.slow, datasets=20, store=tmp_path / "run", progress=told.append)
     assert told[0].done == 0 and told[-1].done == told[-1].total == 160
     assert any(p.rate > 0 and p.seconds_left is not None for p in told)
     told.clear()
-    run_stub(grid, sims=20, store=tmp_path / "run", progress=told.append)
+    run_stub(grid, datasets=20, store=tmp_path / "run", progress=told.append)
     assert [(p.done, p.failures) for p in told] == [(160, 0)]
 
 
@@ -143,7 +143,7 @@ def test_small_cells_first_in_batches_that_grow_and_shrink(grid):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"sims": 0}, "sims=0 must be"),
+        ({"datasets": 0}, "datasets=0 must be"),
         ({"seed": -1}, "seed=-1 must be"),
         ({"seed": True}, "seed=True must be"),
         ({"alpha": 1.5}, "alpha=1.5"),
@@ -152,7 +152,6 @@ def test_small_cells_first_in_batches_that_grow_and_shrink(grid):
         ({"jobs": 0}, "jobs=0"),
         ({"engine": "julia"}, "engine='julia'"),
         ({"backend": "spark"}, "backend='spark'"),
-        ({"scheduler": "tcp://x"}, "scheduler= belongs"),
         ({"models": []}, "is not a list of models"),
         ({"models": "lm"}, "is not a list of models"),
         ({"models": ["glm"]}, "there is no model 'glm'"),

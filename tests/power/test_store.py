@@ -48,30 +48,30 @@ def test_manifest_says_what_was_asked_and_with_what(grid, run_stub, folder):
 )
 @pytest.mark.slow
 def test_another_run_is_refused(grid, run_stub, folder, options, sentence):
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
     with pytest.raises(InputError, match=sentence):
-        run_stub(grid, sims=2, store=folder, **options)
+        run_stub(grid, datasets=2, store=folder, **options)
 
 
 @pytest.mark.slow
 def test_another_grid_is_refused(grid, run_stub, folder):
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
     axes = {"variance": "low", "items": [20, 30], "ratings_per_text": 3, "effect": [0, 0.62]}
     with pytest.raises(InputError, match="items is 20, 30 there and 20, 40 here"):
-        run_stub(Grid(preset="howcroft2021", **axes | {"items": [20, 40]}), sims=2, store=folder)
+        run_stub(Grid(preset="howcroft2021", **axes | {"items": [20, 40]}), datasets=2, store=folder)
     other = {"low": Grid(preset="howcroft2021").truths["high"]}
     with pytest.raises(InputError, match="the truth or the design of cell 'variance=low items=20"):
-        run_stub(Grid(truth=other, design="howcroft2021", **axes), sims=2, store=folder)
+        run_stub(Grid(truth=other, design="howcroft2021", **axes), datasets=2, store=folder)
     shuffled = Grid(preset="howcroft2021", **axes | {"items": [30, 20], "effect": [0.62, 0]})
-    run_stub(shuffled, sims=2, store=folder)  # the same cells in another order are the same run
+    run_stub(shuffled, datasets=2, store=folder)  # the same cells in another order are the same run
 
 
 @pytest.mark.slow
 def test_fewer_sims_keep_what_is_there_and_show_what_was_asked_for(grid, run_stub, folder):
-    whole = run_stub(grid, sims=4, store=folder)
-    few = run_stub(grid, sims=2, store=folder)
+    whole = run_stub(grid, datasets=4, store=folder)
+    few = run_stub(grid, datasets=2, store=folder)
     assert few.missing == 0 and set(few.power()["n"].to_pylist()) == {2}
-    assert same(few, run_stub(grid, sims=2))
+    assert same(few, run_stub(grid, datasets=2))
     assert same(load(folder), whole)
 
 
@@ -82,8 +82,8 @@ def test_fewer_sims_than_a_run_that_was_stopped_are_all_there(grid, run_stub, fo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_stub(grid, stub.slow, sims=40, calibrate=60, store=folder, progress=stop)
-    few = run_stub(grid, sims=2, store=folder)
+        run_stub(grid, stub.slow, datasets=40, null_datasets=60, store=folder, progress=stop)
+    few = run_stub(grid, datasets=2, store=folder)
     assert few.missing == 0 and set(few.power()["n"].to_pylist()) == {2}
     assert load(folder).missing > 0
 
@@ -92,7 +92,7 @@ def test_fewer_sims_than_a_run_that_was_stopped_are_all_there(grid, run_stub, fo
 def test_a_folder_whose_renames_fail_is_a_sentence_and_nothing_stored_is_lost(
     grid, run_stub, folder, monkeypatch, number
 ):
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
     before = load(folder).fits
     real = os.replace
 
@@ -104,16 +104,16 @@ def test_a_folder_whose_renames_fail_is_a_sentence_and_nothing_stored_is_lost(
     with monkeypatch.context() as patched:
         patched.setattr("os.replace", fail)
         with pytest.raises(OSError, match=r"cannot write to .*what was stored stays readable"):
-            run_stub(grid, sims=4, store=folder)
+            run_stub(grid, datasets=4, store=folder)
     assert load(folder).fits.equals(before)
     assert not list(folder.rglob("*.tmp"))
-    assert run_stub(grid, sims=4, store=folder).missing == 0
+    assert run_stub(grid, datasets=4, store=folder).missing == 0
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "text"])
 def test_a_damaged_part_is_set_aside_and_its_fits_run_again(grid, run_stub, folder, damage):
-    whole = run_stub(grid, sims=4)
-    run_stub(grid, sims=4, store=folder)
+    whole = run_stub(grid, datasets=4)
+    run_stub(grid, datasets=4, store=folder)
     part = _parts(folder)[0]
     data = bytearray(part.read_bytes())
     if damage == "truncated":
@@ -128,7 +128,7 @@ def test_a_damaged_part_is_set_aside_and_its_fits_run_again(grid, run_stub, fold
     assert left < whole.fits.num_rows
     assert part.exists() and not (folder / "set-aside").exists(), "a reader never writes"
     with pytest.warns(UserWarning, match="it is damaged, .* and was moved to"):
-        assert same(run_stub(grid, sims=4, store=folder), whole)
+        assert same(run_stub(grid, datasets=4, store=folder), whole)
     assert (folder / "set-aside" / part.name).exists() and not part.exists()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,8 +138,8 @@ def test_a_damaged_part_is_set_aside_and_its_fits_run_again(grid, run_stub, fold
 @pytest.mark.slow
 def test_a_part_is_looked_at_whole_before_its_fits_count_as_done(grid, run_stub, folder):
     """With a column damaged by which nothing is checked, and a name that fits, a run ended without these fits."""
-    whole = run_stub(grid, sims=4)
-    run_stub(grid, sims=4, store=folder)
+    whole = run_stub(grid, datasets=4)
+    run_stub(grid, datasets=4, store=folder)
     part = _parts(folder)[0]
     chunk = pq.read_metadata(part).row_group(0).column(FITS.names.index("loglik"))
     begin = chunk.dictionary_page_offset or chunk.data_page_offset
@@ -148,14 +148,14 @@ def test_a_part_is_looked_at_whole_before_its_fits_count_as_done(grid, run_stub,
     part.write_bytes(data)
     part.rename(part.with_name(f"{part.stem.partition('-')[0]}-{parts.checksum(part)}.parquet"))
     with pytest.warns(UserWarning, match=r"it cannot be read .* and was moved to"):
-        assert same(run_stub(grid, sims=4, store=folder), whole)
+        assert same(run_stub(grid, datasets=4, store=folder), whole)
 
 
 @pytest.mark.slow
 def test_a_bit_that_has_changed_is_noticed_even_if_the_name_fits(grid, run_stub, folder):
     """It would be another p-value, of a fit that nobody has made."""
-    whole = run_stub(grid, sims=4)
-    run_stub(grid, sims=4, store=folder)
+    whole = run_stub(grid, datasets=4)
+    run_stub(grid, datasets=4, store=folder)
     part = _parts(folder)[0]
     chunk = pq.read_metadata(part).row_group(0).column(FITS.names.index("p_value"))
     begin = chunk.dictionary_page_offset or chunk.data_page_offset
@@ -164,12 +164,12 @@ def test_a_bit_that_has_changed_is_noticed_even_if_the_name_fits(grid, run_stub,
     part.write_bytes(data)
     part.rename(part.with_name(f"{part.stem.partition('-')[0]}-{parts.checksum(part)}.parquet"))
     with pytest.warns(UserWarning, match=r"it cannot be read .*and was moved to"):
-        assert same(run_stub(grid, sims=4, store=folder), whole)
+        assert same(run_stub(grid, datasets=4, store=folder), whole)
 
 
 def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
-    run_stub(grid, sims=2, store=folder)
-    run_stub(grid, sims=2, seed=8, store=tmp_path / "other")
+    run_stub(grid, datasets=2, store=folder)
+    run_stub(grid, datasets=2, seed=8, store=tmp_path / "other")
     foreign = _parts(tmp_path / "other")[0]
     shutil.copy(foreign, folder / "fits")
     with pytest.warns(UserWarning, match="belongs to another run"):
@@ -184,7 +184,7 @@ def test_a_foreign_part_is_set_aside(grid, run_stub, folder, tmp_path):
 
 
 def test_rows_written_twice_count_once(grid, run_stub, folder):
-    run = run_stub(grid, sims=2, store=folder)
+    run = run_stub(grid, datasets=2, store=folder)
     shutil.copy(_parts(folder)[0], _parts(folder)[0].with_name(f"0-{_parts(folder)[0].name.partition('-')[2]}"))
     assert load(folder).fits.equals(run.fits)
 
@@ -192,16 +192,16 @@ def test_rows_written_twice_count_once(grid, run_stub, folder):
 def test_small_parts_are_merged(grid, run_stub, folder, monkeypatch):
     monkeypatch.setattr(store, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(store, "SMALL_PARTS", 5)
-    run = run_stub(grid, sims=30, store=folder)
+    run = run_stub(grid, datasets=30, store=folder)
     assert len(_parts(folder)) < 5
-    assert same(run, run_stub(grid, sims=30))
+    assert same(run, run_stub(grid, datasets=30))
 
 
 def test_what_a_killed_writer_left_behind_is_cleared(grid, run_stub, folder):
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
     (folder / "fits" / ".half.parquet.tmp").write_bytes(b"PAR1")
     (folder / ".manifest-x.tmp").write_text("{")
-    assert run_stub(grid, sims=3, store=folder).fits.num_rows == 3 * 4 * 2
+    assert run_stub(grid, datasets=3, store=folder).fits.num_rows == 3 * 4 * 2
     assert not list(folder.rglob("*.tmp"))
 
 
@@ -226,12 +226,12 @@ def test_a_full_disk_stops_with_a_sentence(grid, run_stub, folder, monkeypatch):
 
 
 def test_two_runs_on_one_store(grid, run_stub, folder):
-    held = run_stub(grid, sims=2, store=folder)
+    held = run_stub(grid, datasets=2, store=folder)
     writing = store.Store(folder, held.manifest)
     with pytest.raises(InputError, match=f"another run \\(process {os.getpid()}\\) is writing"):
-        run_stub(grid, sims=2, store=folder)
+        run_stub(grid, datasets=2, store=folder)
     writing.close()
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
 
 
 def test_a_folder_with_other_things_is_refused(grid, run_stub, folder, tmp_path):
@@ -260,7 +260,7 @@ def test_parts_are_read_while_the_run_goes_on(grid, run_stub, folder):
         if progress.done:
             seen.append(load(folder).fits.num_rows)
 
-    run = run_stub(grid, stub.slow, sims=20, store=folder, progress=look)
+    run = run_stub(grid, stub.slow, datasets=20, store=folder, progress=look)
     assert seen[-1] == run.fits.num_rows
     assert seen == sorted(seen)
 
@@ -271,12 +271,12 @@ def test_what_is_done_is_stored_while_long_fits_go_on(run_stub, folder, monkeypa
     few = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=0.62)
     seen = []
     look = lambda progress: seen.append((progress.done, load(folder).fits.num_rows))  # noqa: E731
-    run_stub(few, stub.stalls, sims=6, store=folder, progress=look)
+    run_stub(few, stub.stalls, datasets=6, store=folder, progress=look)
     assert [rows for done, rows in seen if done == 4][-1] == 4
 
 
 def test_without_a_store_the_run_lives_as_long_as_its_object(grid, run_stub):
-    run = run_stub(grid, sims=1)
+    run = run_stub(grid, datasets=1)
     path = run.path
     assert path.is_dir() and run.fits.num_rows == 8
     del run
@@ -299,7 +299,7 @@ def _state(folder):
 @pytest.mark.parametrize(("identity", "sentence"), [(True, "not those it was written with"), (False, "another run")])
 def test_an_edited_manifest_is_refused_and_moves_nothing(grid, run_stub, folder, identity, sentence):
     """A reader once moved every part aside because the seed in the manifest had been edited."""
-    run = run_stub(grid, sims=2, store=folder)
+    run = run_stub(grid, datasets=2, store=folder)
     manifest = folder / "manifest.json"
     good = manifest.read_text()
     values = json.loads(good)
@@ -310,14 +310,14 @@ def test_an_edited_manifest_is_refused_and_moves_nothing(grid, run_stub, folder,
     with pytest.raises(InputError, match=sentence):
         load(folder).power()
     with pytest.raises(InputError, match=sentence):
-        run_stub(grid, sims=2, seed=8, store=folder)
+        run_stub(grid, datasets=2, seed=8, store=folder)
     assert [entry for entry in _state(folder) if "lock" not in entry[0]] == [e for e in before if "lock" not in e[0]]
     manifest.write_text(good)
     assert load(folder).fits.equals(run.fits)
 
 
 def test_a_grid_that_differs_from_its_cells_is_refused(grid, run_stub, folder):
-    run_stub(grid, sims=2, store=folder)
+    run_stub(grid, datasets=2, store=folder)
     values = json.loads((folder / "manifest.json").read_text())
     values["grid"]["axes"]["items"] = [20]
     (folder / "manifest.json").write_text(json.dumps(values))
@@ -327,19 +327,19 @@ def test_a_grid_that_differs_from_its_cells_is_refused(grid, run_stub, folder):
 
 @pytest.mark.parametrize("name", ["lock", "lock-holder"])
 def test_a_link_in_the_place_of_the_lock_is_not_followed(grid, run_stub, folder, tmp_path, name):
-    run_stub(grid, sims=1, store=folder)
+    run_stub(grid, datasets=1, store=folder)
     (tmp_path / "thesis.tex").write_text("precious")
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(tmp_path / "thesis.tex")
     with pytest.raises(InputError, match=f"{name} is not a file of a power run"):
-        run_stub(grid, sims=2, store=folder)
+        run_stub(grid, datasets=2, store=folder)
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
 def test_a_store_in_the_home_folder(grid, run_stub, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    run_stub(grid, sims=1, store="~/runs/x")
+    run_stub(grid, datasets=1, store="~/runs/x")
     assert (tmp_path / "home" / "runs" / "x" / "manifest.json").exists() and not (tmp_path / "~").exists()
     assert load("~/runs/x").fits.num_rows == 8
 
@@ -347,7 +347,7 @@ def test_a_store_in_the_home_folder(grid, run_stub, tmp_path, monkeypatch):
 def test_all_files_of_a_store_can_be_read_by_the_same_people(grid, run_stub, folder):
     before = os.umask(0o022)
     try:
-        run_stub(grid, sims=1, store=folder)
+        run_stub(grid, datasets=1, store=folder)
     finally:
         os.umask(before)
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -366,5 +366,5 @@ def test_what_is_renamed_is_synced_with_its_folder(grid, run_stub, folder, monke
         real(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    run_stub(grid, sims=1, store=folder)
+    run_stub(grid, datasets=1, store=folder)
     assert {str(folder), str(folder / "fits")} <= set(synced)

@@ -159,7 +159,7 @@ def test_a_long_table_with_names_of_its_own_is_the_same_as_the_matrix(coefficien
         "abstractor": ["a", "b"] * 100,
         "pregnancy": [label for row in raw(("ectopic", "abnormal", "normal")) for label in row],
     }
-    found = number(coefficient, long, item="woman", rater="abstractor", rating="pregnancy")
+    found = number(coefficient, long, item="woman", participant="abstractor", rating="pregnancy")
     assert found == pytest.approx(number(coefficient, raw((1, 2, 3))), abs=1e-14)
 
 
@@ -196,12 +196,3 @@ def test_one_common_item_is_enough_for_a_share_and_none_is_not():
     for coefficient in CORRECTED:  # not because of chance
         with pytest.raises(InputError, match="has no value here: no two raters rated a common item"):
             coefficient([[1, None], [2, None], [None, 3]])
-
-
-@pytest.mark.parametrize(
-    "coefficient",
-    [rel.percent_agreement, rel.cohen_kappa, rel.fleiss_kappa, rel.davies_fleiss_kappa, rel.gwet_ac],
-)
-def test_the_old_name_of_the_confidence_level_still_works(coefficient):
-    with pytest.warns(DeprecationWarning, match="confidence is now conf_level"):
-        assert coefficient(raw((1, 2, 3)), confidence=0.8) == coefficient(raw((1, 2, 3)), conf_level=0.8)

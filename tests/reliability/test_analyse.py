@@ -10,7 +10,7 @@ import pytest
 from ordbridge import reliability as rel
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.reliability.analysis import coefficients_for
-from ordbridge.reliability.cautions import cautions
+from ordbridge.reliability.cautions import MISLEADING, cautions
 from ordbridge.reliability.interpretation import benchmark, landis_koch, rosenthal
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
@@ -31,6 +31,13 @@ def simulated(shifts, noise=0.5, n=60, seed=2):
     return np.clip(np.round(3 + seen), 1, 5)
 
 
+def codes(result, *wanted):
+    """Return the codes of findings; with some named, what these are about."""
+    if not wanted:
+        return [one.code for one in result.findings]
+    return [one.subject for one in result.findings if one.code in wanted]
+
+
 def quietly(*args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticalWarning)
@@ -40,20 +47,18 @@ def quietly(*args, **options):
 def test_consistent_raters_who_use_the_scale_differently():
     table = long(simulated([-0.8, 0, 0.8], noise=0.5, n=200))
     result = quietly(table, raters="fixed")
-    assert result.answer.startswith(
-        "Low agreement but high correlation: these 3 raters are consistent, but use the scale differently"
-    )
-    row = result.readings.to_pylist()[0]
-    assert (row["agreement"], row["correlation"], row["raters"]) == ("low", "high", "fixed")
-    assert quietly(table).answer.startswith("High correlation, and agreement that may be high or low: the raters")
+    assert result.answer.startswith("These 3 raters agree ")
+    (read,) = [one for one in result.findings if one.code == "rank-alike-levels-differ"]
+    assert (read.values["agreement"], read.values["correlation"]) == ("low", "high")
+    assert read.text.startswith("These 3 raters rank the items alike but use the scale differently.")
+    assert "rank-alike-agreement-unclear" in codes(quietly(table))
+    assert quietly(table).answer.startswith("Agreement is too uncertain to label: ")
 
 
 def test_raters_who_agree_and_raters_who_do_neither():
-    assert (
-        quietly(long(simulated([0, 0], noise=0.1))).readings["reading"][0].as_py().startswith("High agreement and high")
-    )
+    assert "agree-and-rank-alike" in codes(quietly(long(simulated([0, 0], noise=0.1))))
     noise = np.random.default_rng(1).integers(1, 6, size=(60, 8))
-    assert quietly(long(noise)).readings["reading"][0].as_py().startswith("Low agreement and low correlation")
+    assert "neither-agree-nor-rank-alike" in codes(quietly(long(noise)))
 
 
 @pytest.mark.slow
@@ -74,11 +79,11 @@ def test_interpretations_by_kind():
     rows = {row["coefficient"]: row for row in quietly(long(simulated([0, 0.5]))).interpretations.to_pylist()}
     kappa, gamma, w = rows["Fleiss' κ"], rows["Goodman & Kruskal's γ"], rows["Kendall's W"]
     direct = rel.fleiss_kappa(simulated([0, 0.5])), rel.goodman_kruskal_gamma(simulated([0, 0.5]))
-    assert direct[0].surely_above < kappa["estimate"]
-    assert kappa["landis_koch"] == landis_koch(direct[0].surely_above)
-    assert kappa["krippendorff"] == "discard"
+    assert direct[0].lower_bound < kappa["estimate"]
+    assert kappa["landis_koch"] == landis_koch(direct[0].lower_bound)
+    assert kappa["krippendorff"] == "below minimum"
     assert kappa["rosenthal"] is None
-    assert gamma["rosenthal"] == rosenthal(direct[1].surely_above)
+    assert gamma["rosenthal"] == rosenthal(direct[1].lower_bound)
     assert gamma["landis_koch"] is None
     assert {w["krippendorff"], w["landis_koch"], w["rosenthal"]} == {None}  # unrelated raters already have W = 1/m
 
@@ -88,7 +93,7 @@ def test_pairs_have_kappa_and_gamma_of_their_common_items():
     matrix[:20, 0] = np.nan
     matrix[20:, 2] = np.nan
     pairs = quietly(long(matrix)).pairs.to_pylist()
-    assert [(row["rater_a"], row["rater_b"], row["n_common"]) for row in pairs] == [
+    assert [(row["participant_a"], row["participant_b"], row["n_common"]) for row in pairs] == [
         ("P1", "P2", 40),
         ("P2", "P3", 20),
     ]
@@ -102,8 +107,9 @@ def test_a_rater_who_correlates_with_nobody_is_flagged_for_that_criterion_only()
     bad[:, 3] = np.random.default_rng(5).integers(1, 6, 80)
     table = pd.concat([long(good, criterion="fluency"), long(bad, criterion="grammar")])
     flagged = [row for row in quietly(table, criterion="criterion").raters.to_pylist() if row["flagged"]]
-    assert [(row["criterion"], row["rater"]) for row in flagged] == [("grammar", "P4")]
-    assert "correlation with the others is" in flagged[0]["reason"]
+    assert [(row["criterion"], row["participant"], row["reason"]) for row in flagged] == [
+        ("grammar", "P4", "inconsistent")
+    ]
 
 
 def test_groups_of_raters_are_compared():
@@ -124,15 +130,15 @@ def test_groups_of_raters_are_compared():
         quietly(table, group="native")
 
 
-def test_several_readings_are_counted_by_what_they_say_not_by_how_it_is_worded():
+def test_each_criterion_has_its_own_lines_whatever_its_name():
     """Names of criteria with the signs at which sentences used to be cut."""
     table = long(simulated([0, 0], noise=0.1))
     two = pd.concat([table.assign(criterion="a (b): c"), table.assign(criterion="d; e")])
-    answer = quietly(two, criterion="criterion").answer
-    assert answer == (
-        "Of 2 readings (criteria and groups of raters): high agreement and high correlation in 2. All are about these "
-        "raters only."
-    )
+    result = quietly(two)
+    first, _, second, _ = result.answer.splitlines()
+    assert first.startswith("a (b): c: these 2 raters agree almost perfectly (Krippendorff's alpha .9")
+    assert second.startswith("d; e: these 2 raters agree almost perfectly (")
+    assert codes(result, "agree-and-rank-alike") == ["a (b): c", "d; e"]
 
 
 def test_a_group_of_one_is_warned_of_and_left_out():
@@ -141,6 +147,7 @@ def test_a_group_of_one_is_warned_of_and_left_out():
     with pytest.warns(StatisticalWarning, match=r"no: the group has one rater \('P3'\)"):
         result = rel.analyse(table, group="native", conf_level=None)
     assert "no" not in result.coefficients["group"].to_pylist()
+    assert codes(result, "one-rater-group") == ["no"]
 
 
 def test_ratings_on_a_line_are_read_at_their_level():
@@ -148,8 +155,8 @@ def test_ratings_on_a_line_are_read_at_their_level():
     rng = np.random.default_rng(4)
     line = np.round(50 + 15 * rng.normal(size=(80, 1)) + rng.normal(size=(80, 3)), 1)
     result = quietly(long(line), level="interval")
-    assert result.readings["reading"][0].as_py().startswith("High agreement and high correlation")
-    assert "Krippendorff's α, interval = 1.00" in result.readings["reading"][0].as_py()
+    assert "agree-and-rank-alike" in codes(result)
+    assert "Krippendorff's alpha 1.00 (95% CI .99 to 1.00, interval)" in result.answer
     assert rel.conger_kappa(line, conf_level=None).estimate < 0.2
 
 
@@ -159,17 +166,18 @@ def test_nothing_is_read_from_an_estimate_alone():
     assert rosenthal(gamma.estimate) == "very large"
     assert benchmark(gamma, "rosenthal") == "medium"
     assert benchmark(alpha, "landis_koch") == "slight"
-    assert benchmark(alpha, "krippendorff") == "cannot be said"
-    assert quietly(long(few)).readings["reading"][0].as_py().startswith("Neither agreement nor correlation")
+    assert benchmark(alpha, "krippendorff") == "too uncertain"
+    assert "agreement-and-ranking-unclear" in codes(quietly(long(few)))
     without = quietly(long(simulated([0, 0, 0], noise=0.1)), conf_level=None)
-    assert without.readings["reading"][0].as_py().startswith("Neither agreement nor correlation")
+    assert "agreement-and-ranking-unclear" in codes(without)
+    assert without.answer.startswith("Agreement has no interval: Krippendorff's alpha .9")
 
 
 def test_a_negative_correlation_is_called_negative():
     one = simulated([0], noise=0.3)[:, 0]
     noise = np.random.default_rng(2).integers(0, 2, len(one))
     result = quietly(long(np.column_stack([one, np.clip(6 - one - noise, 1, 5)])))
-    assert "negative correlation" in result.readings["reading"][0].as_py()
+    assert "raters-contradict" in codes(result)
     words = {row["coefficient"]: row["rosenthal"] for row in result.interpretations.to_pylist()}
     assert words["Goodman & Kruskal's γ"].startswith("negative, ")
 
@@ -180,13 +188,13 @@ def test_a_text_is_an_item_of_a_system():
     result = quietly(table)
     assert rel.fleiss_kappa(table).n_items == 120
     assert rel.fleiss_kappa(table).estimate == pytest.approx(rel.fleiss_kappa(np.vstack([one, other])).estimate)
-    assert result.counted == "3 raters gave 360 ratings of 120 texts (item × system)"
+    assert result.counted == "3 raters, 120 texts (item × system); every text rated by all."
     assert "120 texts (item × system)" in result.checklist["answer"][0].as_py()
 
 
 def test_use_of_categories():
     rows = quietly(long([[1, 1], [1, 2], [3, 3]])).categories.to_pylist()
-    assert [(row["rater"], row["category"], row["count"]) for row in rows[:3]] == [
+    assert [(row["participant"], row["category"], row["count"]) for row in rows[:3]] == [
         ("P1", "1", 2),
         ("P1", "2", 0),
         ("P1", "3", 1),
@@ -201,11 +209,11 @@ def test_use_of_categories():
 
 def test_warnings_of_what_makes_coefficients_lie():
     def kinds(matrix):
-        return [kind for kind, _ in cautions(rel.prepare(matrix))]
+        return [one.code for one in cautions(rel.prepare(matrix))]
 
     fine = simulated([0, 0, 0])
     assert kinds(fine.tolist()) == []
-    assert kinds(np.sort(fine, axis=1).tolist()) == ["sorted within items"]
+    assert kinds(np.sort(fine, axis=1).tolist()) == ["sorted-within-items"]
     assert (
         kinds(
             (fine[:, :2] + [0, 2]).tolist()
@@ -219,23 +227,22 @@ def test_warnings_of_what_makes_coefficients_lie():
         )
         == []
     )
-    assert kinds(np.column_stack([fine[:, 0], fine[:, 1], fine[:, 0] + 1]).tolist()) == ["never above"]
-    assert kinds(fine[:20].tolist()) == ["few items"]
+    assert kinds(np.column_stack([fine[:, 0], fine[:, 1], fine[:, 0] + 1]).tolist()) == ["never-above"]
+    assert kinds(fine[:20].tolist()) == ["few-shared-items"]
     dominant = np.where(np.random.default_rng(1).random((60, 2)) < 0.95, 1, 2)
-    assert kinds(dominant.tolist()) == ["dominant category"]
+    assert kinds(dominant.tolist()) == ["dominant-category"]
     apart = fine.copy()
     apart[:30, 0] = np.nan
     apart[30:, 1] = np.nan
-    assert kinds(apart.tolist()) == ["no common items"]
+    assert kinds(apart.tolist()) == ["no-common-items"]
 
 
 def test_sorted_ratings_are_not_read_as_consistent_raters():
     table = long(np.sort(simulated([0, 0, 0]), axis=1))
-    with pytest.warns(StatisticalWarning, match="'P1' is never above rater 'P2' in any of 60 common items"):
+    with pytest.warns(StatisticalWarning, match="'P1' is never above rater 'P2' on 60 common items"):
         result = rel.analyse(table, conf_level=None)
-    assert (
-        result.readings["reading"][0].as_py().startswith("One rater is never below another: if the ratings were sorted")
-    )
+    assert not any("correlation" in one.values for one in result.findings)  # none is read
+    assert len(result.answer.splitlines()) == 1  # and nothing is said of averages over raters
 
 
 def test_coefficients_without_a_value_say_why():
@@ -262,7 +269,7 @@ def test_coefficients_without_a_value_say_why():
         (
             long([[1, 2], [2, 2]]).assign(rating=["a", "b", "b", "b"]),
             {},
-            "ordinal level needs categories with an order",
+            "words whose order is not known",
         ),
     ],
 )
@@ -294,7 +301,7 @@ def test_the_checklist_answers_what_data_can_tell_and_leaves_lines_for_the_rest(
 @needs_data
 @pytest.mark.slow
 def test_flickr_is_recognised_as_sorted():
-    with pytest.warns(StatisticalWarning, match="never above rater 'P002' in any of 5822 common items"):
+    with pytest.warns(StatisticalWarning, match="never above rater 'P002' on 5,822 common items"):
         result = rel.analyse(DATA / "flickr8k.csv")
     values = dict(
         zip(result.coefficients["coefficient"].to_pylist(), result.coefficients["estimate"].to_pylist(), strict=True)
@@ -316,20 +323,55 @@ def test_flickr_shuffled_within_items_has_the_lower_gamma():
 def test_question_types_are_dominated_by_one_category():
     result = quietly(DATA / "qgstec_reeval3.csv", item="text_id", criterion="criterion")
     assert len(result.ratings) == 5
-    assert [(row["criterion"], row["kind"]) for row in result.warnings.to_pylist()] == [
-        ("QuestionType", "dominant category")
-    ]
+    assert codes(result, *MISLEADING) == ["QuestionType"]
+    assert codes(result, "dominant-category") == ["QuestionType"]
 
 
-@pytest.mark.parametrize(("raters", "who"), [(None, "The raters "), ("fixed", "These 3 raters ")])
-def test_the_headline_says_whom_it_is_about(raters, who):
-    from ordbridge.report.reliability import _headline
+@pytest.mark.parametrize(("raters", "who"), [(None, "Raters "), ("fixed", "These 3 raters ")])
+def test_the_answer_says_whom_it_is_about_and_how_reliable_averages_are(raters, who):
+    result = quietly(long(simulated([0, 0, 0], noise=0.1, n=200)), raters=raters)
+    agreement, averages = result.answer.splitlines()
+    assert agreement.startswith(f"{who}agree almost perfectly: Krippendorff's alpha .9")
+    split = result.generalizability["all ratings"]
+    assert averages == (
+        f"Averages over all 3 raters ({split.of('item', 'relative', 3):.2f}) and single ratings "
+        f"({split.of('item', 'relative', 1):.2f}) are reliable."
+    ).replace("(0", "(")
+    rows = {row["measure"]: row for row in result.summary.to_pylist()}
+    single = rows["reliability of a single rating"]
+    assert (single["conf_low"], single["conf_high"]) == split.interval("item", "relative", 1)
 
-    headline, more = _headline(quietly(long(simulated([0, 0, 0], noise=0.1, n=200)), raters=raters))
-    assert headline.startswith(f"{who}use the scale alike and order the items alike: agreement 0.9")
-    assert more[0].startswith("High agreement and high correlation (Krippendorff's α, ordinal = 0.9")
-    two, _ = _headline(quietly(long(simulated([0, 0], noise=0.1))))
-    assert two.startswith("These 2 raters use the scale alike")
+
+def test_nothing_is_fitted_after_the_analysis_has_returned(monkeypatch, tmp_path):
+    result = quietly(long(simulated([0, 0.4, -0.4])))
+
+    def refuse(*_, **__):
+        raise AssertionError("fitted while printing")
+
+    monkeypatch.setattr("ordbridge.fast.engine.fit", refuse)
+    monkeypatch.setattr("ordbridge.reliability.analysis.generalizability", refuse)
+    assert result.answer.splitlines()[0][:20] in str(result).replace("\n", " ")
+    result.report(tmp_path / "report.html")
+    assert result.latex() and result.markdown() and result.to_dict() and result._repr_html_()
+
+
+def test_the_module_is_the_function_and_reads_what_read_takes(tmp_path):
+    import ordbridge as ob
+
+    table = long(simulated([0, 0.4, -0.4]))
+    renamed = table.rename(columns={"item": "doc", "participant": "worker_id", "rating": "score"})
+    renamed.to_csv(tmp_path / "scores.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = [
+            ob.reliability(table),
+            ob.reliability(str(tmp_path / "scores.csv")),
+            ob.reliability(ob.read(renamed)),
+            ob.reliability(renamed, participant="worker_id", item="doc", rating="score"),
+        ]
+    for result in results[1:]:
+        assert result.coefficients.equals(results[0].coefficients)
+    assert isinstance(results[0], ob.reliability.Reliability)
 
 
 @pytest.mark.slow

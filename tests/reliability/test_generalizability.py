@@ -84,7 +84,7 @@ def test_reliability_of_a_systems_mean_by_simulation():
     assert found.of("system", "absolute", n, m) == pytest.approx(np.corrcoef(true, mean + level)[0, 1] ** 2, abs=0.01)
 
 
-def test_systems_and_texts_are_told_apart_and_the_sentence_has_an_interval():
+def test_systems_and_texts_are_told_apart_and_the_answer_has_an_interval():
     rng = np.random.default_rng(2)
     rows = [
         (f"I{i}", f"S{s}", f"P{p}", s + q + rng.normal(scale=0.7))
@@ -93,9 +93,7 @@ def test_systems_and_texts_are_told_apart_and_the_sentence_has_an_interval():
     table = pd.DataFrame(rows, columns=["item", "system", "participant", "rating"])
     found = rel.generalizability(table, draws=30)
     assert set(found.reliability["object"].to_pylist()) == {"system", "text"}
-    assert found.sentence.startswith(
-        "With 5 raters of each text, the reliability of a system's mean over 8 items is 0.9"
-    )
+    assert found.answer.startswith("With 5 raters of each text, system means over 8 items have a reliability of .9")
     row = found.reliability.to_pylist()[0]
     assert row["conf_low"] <= row["estimate"] <= row["conf_high"] + 0.05
     grows = [r["estimate"] for r in found.reliability.to_pylist() if (r["object"], r["kind"]) == ("text", "absolute")]
@@ -166,9 +164,11 @@ def test_a_plan_reaches_the_reliability_that_it_is_asked_for():
     assert found.components.of("system", "relative", best["ratings_per_text"], best["items"]) >= 0.85
     assert best["ratings"] == best["items"] * 4 * best["ratings_per_text"]
     assert best["ratings"] == min(row["ratings"] for row in found.designs.to_pylist() if row["reaches"])
-    assert f"with {best['items']} items and {best['ratings_per_text']} rating" in found.sentence
+    assert f"with {best['items']} items and {best['ratings_per_text']} rating" in found.answer
     nothing = rel.plan(table, 0.999, items=[2], draws=0)
     assert nothing.recommended is None
-    assert nothing.sentence.startswith("No design that was tried reaches 0.999: a system's mean has a reliability of")
+    assert nothing.answer.startswith(
+        "No design that was tried reaches 0.999. At most a system's mean has a reliability of"
+    )
     with pytest.raises(InputError, match="no systems to tell apart"):
         rel.plan(JUDGES, 0.8, what="system")

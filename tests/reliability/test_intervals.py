@@ -194,10 +194,3 @@ def test_items_needed_from_a_pilot_says_what_is_wrong():
     assert 20 < rel.items_needed(pilot=pilot, margin=0.1) < 1000
     with pytest.raises(InputError, match="either the expected value or a pilot"):
         rel.items_needed()
-
-
-def test_old_names_of_intervals_still_work():
-    with pytest.warns(DeprecationWarning, match="level is now conf_level"):
-        interval = rel.t_interval([76.85, 81.99], level=0.8)
-    with pytest.warns(DeprecationWarning, match=r"TInterval\.low is now TInterval\.conf_low"):
-        assert interval.low == interval.conf_low

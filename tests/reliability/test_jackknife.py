@@ -136,19 +136,9 @@ def test_options_are_checked():
     assert rel.pearson([[1, 2], [2, 4], [2, 3]], conf_level=None).conf_low is None
 
 
-def test_options_of_the_last_release_still_work():
-    ratings = two_raters(40, np.random.default_rng(1))
-    with pytest.warns(DeprecationWarning, match="no longer needs draws"):
-        assert rel.cohen_kappa(ratings, draws=0).conf_low is None
-    with pytest.warns(DeprecationWarning, match="confidence is now conf_level"):
-        assert rel.cohen_kappa(ratings, confidence=0.9) == rel.cohen_kappa(ratings, conf_level=0.9)
-    with pytest.warns(DeprecationWarning, match=r"Coefficient\.value is now Coefficient\.estimate"):
-        assert rel.cohen_kappa(ratings).value == rel.cohen_kappa(ratings).estimate
-
-
 def test_repeated_ratings_count_once():
     table = {"item": [1, 1, 2, 2, 1, 3, 3], "participant": list("xyxyxxy"), "rating": [1, 1, 2, 2, 2, 3, 3]}
-    with pytest.warns(StatisticalWarning, match="1 of 7 ratings are repeats"):
+    with pytest.warns(StatisticalWarning, match="1 rating repeated by the same rater"):
         assert rel.percent_agreement(table).estimate == 1
 
 

@@ -49,8 +49,8 @@ def test_scale_adds_unused_categories():
     [
         (
             LONG,
-            {"rater": "judge"},
-            "there is no column 'judge' for the rater; the table has: item, participant, rating",
+            {"participant": "judge"},
+            "there is no column 'judge' for the participant; the table has: item, participant, rating",
         ),
         (
             {**LONG, "item": ["b", "b", "b", "c"], "criterion": ["x", "y", "x", "x"]},

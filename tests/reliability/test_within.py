@@ -22,7 +22,7 @@ def rated_twice(n=60, seed=1):
 
 def test_stability_is_alpha_and_r_of_a_raters_two_runs():
     table = rated_twice()
-    found = {(row["rater"], row["measure"]): row for row in rel.stability(table).to_pylist()}
+    found = {(row["participant"], row["measure"]): row for row in rel.stability(table).to_pylist()}
     for name in ("steady", "moody"):
         runs = [table[(table["participant"] == name) & (table["run"] == run)]["rating"].to_numpy() for run in range(2)]
         alpha = rel.krippendorff_alpha(np.column_stack(runs))
@@ -50,7 +50,7 @@ def test_accuracy_is_the_share_of_right_ratings_with_wilsons_interval_and_the_me
     table = rated_twice()
     first = table[table["run"] == 0]
     gold = dict(zip(first["item"][:60], np.clip(first["rating"][:60], 1, 5), strict=True))
-    found = {(row["rater"], row["measure"]): row for row in rel.accuracy(first, gold).to_pylist()}
+    found = {(row["participant"], row["measure"]): row for row in rel.accuracy(first, gold).to_pylist()}
     assert found["steady", "right ratings"]["estimate"] == 1
     moody = first[first["participant"] == "moody"]["rating"].to_numpy() - np.array([gold[i] for i in range(60)])
     assert found["moody", "right ratings"]["estimate"] == pytest.approx((moody == 0).mean())

@@ -7,14 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge import tables
 from ordbridge.app.given import Given, command, files_in, keep, keep_picture, read_given
 from ordbridge.app.wording import on_page
-from ordbridge.comparison import compare
-from ordbridge.data import RatingTable, check, columns_of
+from ordbridge.comparison import CompareOptions, compare
 from ordbridge.design import crossed
 from ordbridge.errors import InputError
-from ordbridge.files import sheets_of
+from ordbridge.reading import RatingTable, check, columns_of, read, tables
+from ordbridge.reading.opening import sheets_of
 from ordbridge.reliability import analyse
 from ordbridge.simulate import Truth, ratings
 
@@ -49,7 +48,7 @@ def recognise(given: Given) -> dict[str, Any]:
         table = read_given(given)
     except InputError as question:
         return found | {"problem": on_page(str(question))}
-    checks = check(table, **given.scale()).table
+    checks = check(table).table
     tables.write(table.table, given.folder / "ratings.csv")
     if checks.num_rows:
         tables.write(checks, given.folder / "checks.csv")
@@ -57,7 +56,7 @@ def recognise(given: Given) -> dict[str, Any]:
     shown = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
     return found | {
         "recognised": {role: table.recognised.get(role, "") for role in ROLES},
-        "notes": [on_page(note) for note in table.notes],
+        "notes": [on_page(note.text) for note in table.notes],
         "checks": [
             {**row, "what": on_page(row["what"]), "remedy": on_page(row["remedy"])} for row in checks.to_pylist()
         ],
@@ -66,7 +65,7 @@ def recognise(given: Given) -> dict[str, Any]:
         "counts": {role: len(names) for role, names in counts.items()},
         "ratings": table.table.num_rows,
         "rows": [{k: "" if v is None else str(v) for k, v in row.items()} for row in shown.to_pylist()],
-        "command": command("check", given.file, **how, **given.scale()),
+        "command": command("check", given.file, **how),
         "files": files_in(given.folder),
     }
 
@@ -79,21 +78,22 @@ def _names(table: RatingTable, role: str) -> list[str]:
 
 def compare_systems(given: Given) -> dict[str, Any]:
     """Compare, and keep what the command would write."""
-    how = {**given.reading(), **given.scale()}
+    how = given.reading()
     chosen: dict[str, Any] = {
         name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))
     }
-    anyway = bool(given.options.get("anyway"))
+    force = bool(given.options.get("force"))
     if chosen.get("engine") == "r":
         given.tell("R fits the model")
-    found = compare(given.file, **how, **chosen, anyway=anyway, progress=given.tell)
-    typed = command("compare", given.file, **how, **chosen, **({"anyway": []} if anyway else {}), html="report.html")
+    options = CompareOptions(progress=given.tell)
+    found = compare(read(given.file, **how), **chosen, force=force, options=options)
+    typed = command("compare", given.file, **how, **chosen, **({"force": []} if force else {}), html="report.html")
     keep(given.folder, found, typed, answered=bool(found.criteria))
     if found.criteria:
         tables.write(found.pairs, given.folder / "differences.csv")
         keep_picture(given.folder, found.plot())
     return {
-        "headline": " ".join(found.answer) or on_page(found.notes[-1]),
+        "headline": " ".join(found.answer.splitlines()),
         "answered": bool(found.criteria),
         "command": typed,
         "files": files_in(given.folder),
@@ -101,13 +101,9 @@ def compare_systems(given: Given) -> dict[str, Any]:
 
 
 def check_raters(given: Given) -> dict[str, Any]:
-    """Analyse the raters, from the file with one row per rating that the page offers, as the command does."""
-    table = read_given(given)
-    file = tables.write(table.table, given.folder / "ratings.csv")
-    asked: dict[str, Any] = {"criterion": "criterion"} if "criterion" in table.table.column_names else {}
-    ends = {"scale": list(table.levels)} if table.levels else given.scale()
-    found = analyse(str(file), **asked, **ends)
-    typed = command("reliability", file.name, **asked, **ends, html="report.html")
+    """Analyse the raters, as the command does."""
+    found = analyse(read_given(given))
+    typed = command("reliability", given.file, **given.reading(), html="report.html")
     keep(given.folder, found, typed)
     tables.write(found.raters, given.folder / "raters.csv")
-    return {"headline": found.answer, "command": typed, "files": files_in(given.folder)}
+    return {"headline": " ".join(found.answer.splitlines()), "command": typed, "files": files_in(given.folder)}

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordbridge import report
-from ordbridge.data import RatingTable, read
 from ordbridge.errors import InputError
-from ordbridge.progress import Progress
+from ordbridge.reading import RatingTable, read
+from ordbridge.support.progress import Progress
 
 __all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "keep_picture", "read_given"]
 
@@ -45,12 +44,9 @@ class Given:
         """Return the options of :func:`ordbridge.read` that were chosen."""
         how: dict[str, Any] = {name: str(value) for name in WORDS if (value := self.options.get(name))}
         how |= {name: [str(one) for one in value] for name in LISTS if (value := self.options.get(name))}
+        if ends := self.options.get("scale"):
+            how["scale"] = [float(end) for end in ends]
         return how | ({"join": self.second} if self.second else {})
-
-    def scale(self) -> dict[str, Any]:
-        """Return the ends of the scale, if they were given."""
-        ends = self.options.get("scale")
-        return {"scale": [float(end) for end in ends]} if ends else {}
 
 
 def read_given(given: Given) -> RatingTable:
@@ -66,10 +62,10 @@ def keep_picture(folder: Path, figure: Any) -> None:
 
 def keep(folder: Path, result: Any, repeat: str, answered: bool = True) -> None:
     """Write the report of a result, and what belongs into a paper."""
-    report.write_report(result, folder / "report.html", repeat)
+    result.report(folder / "report.html", repeat)
     if answered:
-        (folder / "tables.tex").write_text(report.latex(result) + "\n", encoding="utf-8")
-        (folder / "tables.md").write_text(report.markdown(result) + "\n", encoding="utf-8")
+        (folder / "tables.tex").write_text(result.latex() + "\n", encoding="utf-8")
+        (folder / "tables.md").write_text(result.markdown() + "\n", encoding="utf-8")
 
 
 FILES = {
@@ -106,8 +102,8 @@ def command(*words: str, **options: Any) -> str:
 
     Examples
     --------
-    >>> command("compare", "my file.csv", scale=[1.0, 5.0], anyway=[], html="report.html")
-    "ordbridge compare 'my file.csv' --scale 1 5 --anyway --html report.html"
+    >>> command("compare", "my file.csv", scale=[1.0, 5.0], force=[], html="report.html")
+    "ordbridge compare 'my file.csv' --scale 1 5 --force --html report.html"
     """
     typed = ["ordbridge", *words]
     for name, value in options.items():

@@ -21,9 +21,9 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
-from ordbridge import leftovers
 from ordbridge.errors import InputError
 from ordbridge.power.backends import environment
+from ordbridge.support import temp_cleanup
 
 __all__ = ["Jobs"]
 
@@ -146,7 +146,7 @@ class Jobs:
     """All studies of a server, in one private folder that goes away with it; a job may use ``memory``, in GB."""
 
     def __init__(self, memory: float = GIGABYTES) -> None:
-        self.folder = leftovers.temporary_folder()
+        self.folder = temp_cleanup.temporary_folder()
         self._memory, self._places = memory, threading.BoundedSemaphore(MOST_RUNNING)
         self._studies: dict[str, TabStudy] = {}
         self._lock = threading.Lock()
@@ -216,7 +216,7 @@ class Jobs:
         """Forget everything."""
         for name in list(self._studies):
             self.forget(name)
-        leftovers.remove(self.folder)
+        temp_cleanup.remove(self.folder)
         if self._cleaner.stdin is not None:
             self._cleaner.stdin.close()
         self._cleaner.wait(10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 import zipfile
 from collections.abc import Mapping
@@ -15,21 +14,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge import tables
 from ordbridge.app.given import Given, Tell, command, files_in, keep, keep_picture, read_given
 from ordbridge.comparison.scale import read_scale
 from ordbridge.design import sheets
 from ordbridge.errors import InputError
-from ordbridge.planning import Plan, plan, preregistration, preview, sheet_of, write_protocol
-from ordbridge.planning.money import prices_of
+from ordbridge.planning import (
+    Costs,
+    Designs,
+    Effect,
+    Plan,
+    PlannedAnalysis,
+    plan,
+    preregistration,
+    preview,
+    sheet_of,
+    write_protocol,
+)
 from ordbridge.planning.pilot import read_pilot
 from ordbridge.planning.question import USUAL
 from ordbridge.planning.type_one_error import EACH
-from ordbridge.progress import Progress
+from ordbridge.reading import tables
 from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import effect_units, with_points
 from ordbridge.simulate.presets import HOWCROFT2021
-from ordbridge.writing import write_text
+from ordbridge.support.progress import Progress
+from ordbridge.support.writing import write_text
 
 __all__ = ["confirm", "pilot", "power_at_once", "search"]
 
@@ -85,79 +94,68 @@ def _step(span: float) -> float:
 def confirm(given: Given) -> dict[str, Any]:
     """Simulate the study that the sliders describe."""
     items, per_text = _size(given.options)
-    size = {"items": items, "ratings_per_text": per_text}
-    return _planned(given, vary=size, texts=min(TEXTS, items), most=USUAL["most"] + USUAL["null"])
+    most = USUAL["max_per_design"] + USUAL["null_datasets"]
+    return _planned(given, Designs(items, per_text, texts_per_participant=min(TEXTS, items)), most)
 
 
 def search(given: Given) -> dict[str, Any]:
     """Search for the smallest, or cheapest, study, and for the best that the money buys."""
-    return _planned(given, vary=None, texts=TEXTS, most=(1 + EACH) * USUAL["datasets"])
+    return _planned(given, Designs(texts_per_participant=TEXTS), (1 + EACH) * USUAL["datasets"])
 
 
-def _planned(given: Given, vary: dict[str, int] | None, texts: int, most: int) -> dict[str, Any]:
+def _planned(given: Given, designs: Designs, most: int) -> dict[str, Any]:
     """Plan as ``ordbridge plan`` does, with the options that are typed for it."""
-    source, words, typed = _source(given)
-    points: dict[str, Any] = {"effect_points": _number(given.options, "points")}
-    money, typed_money = _money(given.options, spend=vary is None)
-    sizes = {} if vary is None else {"items": vary["items"], "ratings": vary["ratings_per_text"]}
+    truth, analysis, words, typed = _source(given)
+    points, texts = _number(given.options, "points"), designs.texts_per_participant
+    costs, typed_costs = _costs(given.options, budget=not designs.vary)
     few = {} if texts == TEXTS else {"texts_per_participant": texts}
     found = plan(
-        **source,
-        **points,
-        **money,
-        vary=vary,
-        texts_per_participant=texts,
-        progress_of_fits=_AllFits(given.tell, most),
+        truth,
+        effect=Effect(points, "points"),
+        analysis=analysis,
+        designs=designs,
+        costs=costs,
+        progress=_AllFits(given.tell, most),
     )
     outputs = {"json": "plan.json", "sheets": "sheets", "html": "report.html"}
     if found.protocol is None:
         outputs = {"html": "report.html"}
-    repeat = command("plan", *words, **typed, **points, **sizes, **few, **typed_money, **outputs)
+    repeat = command("plan", *words, **typed, effect_points=points, **designs.vary, **few, **typed_costs, **outputs)
     given.tell("writing the report")
     _keep(given.folder, found, repeat)
-    row = next((row for row in found.designs.to_pylist() if vary is not None or row["recommended"]), None)
+    row = next((row for row in found.designs.to_pylist() if designs.vary or row["recommended"]), None)
     told = row and {name: row[name] for name in ("items", "ratings_per_text", "power", "conf_low", "conf_high")}
-    return {"headline": _headline(found, row), "design": told, "command": repeat, "files": files_in(given.folder)}
+    headline = found.answer.partition("\n")[0]
+    return {"headline": headline, "design": told, "command": repeat, "files": files_in(given.folder)}
 
 
-def _headline(found: Plan, row: dict[str, Any] | None) -> str:
-    """Say the answer in one sentence; the report says more."""
-    if row is None:
-        return re.sub(r" \([a-z_]+=[^()]*\)", "", found.sentence)  # without the arguments, which are for those who call
-    share, low, high = (f"{100 * row[name]:.0f}" for name in ("power", "conf_low", "conf_high"))
-    power = f"{share} % of simulated studies ({low} to {high} %)"
-    study = f"{row['items']:,} items with {row['ratings_per_text']:g} ratings of each text"
-    if found.question == "designs":
-        return f"{study} are enough: {row['ratings']:,} ratings, which find the difference in {power}."
-    return f"{study} find the difference in {power}."
-
-
-def _source(given: Given) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
-    """Return what the plan starts from, as arguments and as words and options of the command."""
+def _source(given: Given) -> tuple[Any, PlannedAnalysis, list[str], dict[str, Any]]:
+    """Return what the plan starts from and its analysis, and both as words and options of the command."""
     setting, spread = str(given.options.get("setting")), _number(given.options, "spread")
     folder = _pilot_folder(given.options, Path.cwd())
-    model = {} if folder is None or _truth_in(folder).scale == "ordinal" else {"model": "lmer"}
+    model: dict[str, Any] = {} if folder is None or _truth_in(folder).scale == "ordinal" else {"model": "lmer"}
     if spread == 1 and folder is not None:
         content = (folder / "pilot.csv").read_bytes()
         (given.folder / "pilot.csv").write_bytes(content)
-        return {"pilot": str(given.folder / "pilot.csv"), **model}, ["pilot.csv"], model
+        return given.folder / "pilot.csv", PlannedAnalysis(**model), ["pilot.csv"], model
     if spread == 1:
-        return {"preset": "howcroft2021", "variance": setting}, [], {"preset": "howcroft2021", "variance": setting}
+        return HOWCROFT2021.settings[setting], PlannedAnalysis(), [], {"preset": "howcroft2021", "variance": setting}
     truth = _with_spread(_truth_text(setting, folder), spread)
     truth.to_toml(given.folder / "truth.toml")
-    names: dict[str, Any] = {} if folder is None else {"names": _systems_in(folder)}
-    return {"truth": truth, **model, **names}, [], {"truth": "truth.toml", **model, **names}
+    names = None if folder is None else _systems_in(folder)
+    typed = {"truth": "truth.toml", **model, **({} if names is None else {"names": names})}
+    return truth, PlannedAnalysis(**model, systems=names), [], typed
 
 
-def _money(options: Mapping[str, Any], spend: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return prices as arguments of a plan, and as options of the command."""
+def _costs(options: Mapping[str, Any], budget: bool) -> tuple[Costs, dict[str, Any]]:
+    """Return prices, and the same as options of the command."""
     price, amount = _number(options, "price", 0.0), _number(options, "spend", 0.0)
     currency = str(options.get("currency") or "")
     if not price:
-        return {}, {}
+        return Costs(), {}
     extra: dict[str, Any] = {"currency": currency} if currency else {}
-    extra |= {"spend": amount} if spend and amount else {}
-    return {"cost": {"rating": price}, **extra}, {"cost_rating": price, **extra}
+    extra |= {"budget": amount} if budget and amount else {}
+    return Costs(rating=price, **extra), {"cost_rating": price, **extra}
 
 
 class _AllFits:
@@ -168,7 +166,9 @@ class _AllFits:
         self._done: dict[str, int] = {}
         self._began: tuple[float, int] | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress | str) -> None:
+        if isinstance(progress, str):
+            return
         self._done[progress.what] = progress.done
         done, now = sum(self._done.values()), time.monotonic()
         if self._began is None:
@@ -214,16 +214,17 @@ def power_at_once(options: Mapping[str, Any], study: Path | None = None) -> dict
     >>> asked = {"setting": "low", "spread": 1, "points": 0.4, "items": 100, "ratings": 3, "price": 0.1, "spend": 90}
     >>> found = power_at_once(asked)
     >>> found["cost"], found["affordable"]["items"]
-    ('60.00', 150)
+    ('60', 150)
     """
     items, per_text = _size(options)
     folder = _pilot_folder(options, study)
     truth = _assumed(
         _truth_text(str(options.get("setting")), folder), _number(options, "spread"), _number(options, "points")
     )
-    money, _ = _money(options, spend=True)
-    prices = prices_of(money.get("cost"), money.get("currency", ""))
-    bought = [_bought(prices.rating * truth.systems * per_text, money["spend"])] if "spend" in money else []
+    costs, _ = _costs(options, budget=True)
+    bought = []
+    if costs.budget is not None:
+        bought = [_bought((costs.rating or 0.0) * truth.systems * per_text, costs.budget)]
     over = np.unique(np.r_[np.geomspace(LEAST_ITEMS, MOST_ITEMS, POINTS).round(), items, bought]).astype(int)
     participants = np.ceil(over * truth.systems * per_text / np.minimum(TEXTS, over))
     model = "clmm" if truth.scale == "ordinal" else "lmer"
@@ -235,10 +236,10 @@ def power_at_once(options: Mapping[str, Any], study: Path | None = None) -> dict
         "power": here["adjusted"],
         "participants": here["participants"],
         "ratings": count,
-        "cost": None if prices.counted else prices.say(prices.of(count, here["participants"])),
-        "affordable": {"items": bought[0], "power": rows[bought[0]]["adjusted"], "money": prices.say(money["spend"])}
-        if bought
-        else None,
+        "cost": None if costs.counted else costs.say(costs.of(count, here["participants"])),
+        "affordable": None
+        if costs.budget is None
+        else {"items": bought[0], "power": rows[bought[0]]["adjusted"], "money": costs.say(costs.budget)},
     }
 
 

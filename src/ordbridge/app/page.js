@@ -183,7 +183,7 @@ function showRecognised(found) {
   }) : [make("p", "Nothing was found that is wrong with these ratings.", {class: "good"})]));
   $("check-files").replaceChildren(downloads(found), inShell(found.command));
   $("reference").replaceChildren(option("", "all with each other"), ...found.systems.map(name => option(name, `all others with ${name}`)));
-  $("anyway-label").hidden = !found.checks.some(row => row.severity === "error");
+  $("force-label").hidden = !found.checks.some(row => row.severity === "error");
   offerPilot(found);
   const next = make("a", "Compare the systems", {href: "#compare"});
   const said = make("p", `Read ${fileName}. Look at 2 and 3, then: `, {class: "good"});
@@ -211,7 +211,7 @@ async function open(name, content) {
   for (const id of ["roles", "several", "sheet"]) $(id).replaceChildren();
   for (const id of ["format", "columns", "levels", "lowest", "highest", "second"]) $(id).value = "";
   $("no-second").hidden = true;
-  $("more").open = $("anyway").checked = false;
+  $("more").open = $("force").checked = false;
   offerPilot(null);
   if (content && content.size > MEGABYTES * 2 ** 20) {
     return failed(place, new Error(`the file is larger than ${MEGABYTES} MB; start ordbridge app --megabytes ${Math.ceil(content.size / 2 ** 20)}, or use the command line`));
@@ -284,13 +284,13 @@ for (const button of document.querySelectorAll("button[data-job]")) {
     const kind = button.dataset.job, place = document.querySelector(`.job[data-of=${kind}]`);
     const planning = kind === "confirm" || kind === "plan";
     const options = planning ? sliders()
-      : {...chosen(), reference: $("reference").value, engine: $("engine").value, anyway: $("anyway").checked};
+      : {...chosen(), reference: $("reference").value, engine: $("engine").value, force: $("force").checked};
     button.disabled = true;
     place.replaceChildren(make("p", "starting"));
     try {
       const result = await work(kind, options, place);
       showResult(place, result);
-      if (kind === "compare" && result.answered === false) $("anyway-label").hidden = false;
+      if (kind === "compare" && result.answered === false) $("force-label").hidden = false;
       if (planning) { confirmed = result.design && {...result.design, of: same(options)}; move(); }
     } catch (error) { failed(place, error); }
     button.disabled = false;

@@ -29,7 +29,7 @@ from ordbridge.app.jobs import GIGABYTES, Jobs, TabStudy
 from ordbridge.app.wording import unforeseen
 from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
-from ordbridge.writing import FULL
+from ordbridge.support.writing import FULL
 
 __all__ = ["Server"]
 
@@ -184,6 +184,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a file, start a job, cancel one, forget a study, or move the sliders."""
         self._answer(self._post)
+
+    def _unknown(self) -> None:
+        self._answer(lambda *_: self.send_error(HTTPStatus.NOT_IMPLEMENTED, "the page asks with GET and POST only"))
+
+    do_HEAD = do_PUT = do_DELETE = do_OPTIONS = do_PATCH = do_TRACE = _unknown  # without the key 403, as everything
 
     def _answer(self, how: Any) -> None:
         try:

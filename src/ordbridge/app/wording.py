@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ordbridge.writing import FULL
+from ordbridge.support.writing import FULL
 
 __all__ = ["LABELS", "on_page", "unforeseen"]
 
@@ -21,7 +21,7 @@ LABELS = {
     "sheet": "sheet",
     "join": "a second file",
     "scale": "ends of the scale",
-    "anyway": "go on all the same",
+    "force": "go on all the same",
     "reference": "compare with",
 }
 """What the page calls an argument of :func:`ordbridge.read` and :func:`ordbridge.compare`."""
@@ -39,7 +39,7 @@ def on_page(text: str) -> str:
     'who gave a rating? name the column with “who rated”, or set “who rated” to row'
     >>> on_page("'ok' is not among levels=['good', 'bad']; add it where it belongs")
     "'ok' is not among “labels of the scale” (good, bad); add it where it belongs"
-    >>> on_page("To go on all the same, give anyway=True")
+    >>> on_page("To go on all the same, give force=True")
     'To go on all the same, tick “go on all the same”'
     """
     return NAMED.sub(_menu, text)
@@ -64,7 +64,7 @@ def unforeseen(error: Exception) -> str:
 def _menu(found: re.Match[str]) -> str:
     give, name, value = found.groups()
     label = f"“{LABELS[name]}”"
-    if name == "anyway":
+    if name == "force":
         return f"tick {label}"
     if not value:
         return f"set {label}" if give else label

@@ -22,7 +22,7 @@ from ordbridge.app.given import Given
 from ordbridge.app.wording import on_page, unforeseen
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 from ordbridge.power.faults import is_of_the_machine
-from ordbridge.progress import Progress
+from ordbridge.support.progress import Progress
 
 __all__ = ["KINDS", "carry_out"]
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from ordbridge.bayes.density import rows_of
 from ordbridge.bayes.sampling import CHAINS, Chains, diagnostics, need_numpyro, sample
-from ordbridge.checks import share, whole
 from ordbridge.errors import BridgeError, FitError, InputError
 from ordbridge.models.engines import ENGINES, engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.problem import Estimates, Problem
+from ordbridge.support.arguments import proportion, whole
 
 __all__ = ["ThirdOpinion", "third_opinion"]
 
@@ -152,7 +152,7 @@ def third_opinion(fit: Fit, draws: int = 4000, seed: int = 0, conf_level: float 
     _refuse(fit.problem)
     whole("draws", draws, 4 * CHAINS)
     whole("seed", seed, 0)
-    share("conf_level", conf_level)
+    proportion("conf_level", conf_level)
     need_numpyro()
     estimates, notes = _both_engines(fit)
     native = replace(fit, estimates=estimates["fast"], engine="fast")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordbridge.bridge import remedies
-from ordbridge.children import SIGNALS, WaitingSignals, deaf_to_ctrl_c
 from ordbridge.errors import BridgeError, InputError
-from ordbridge.leftovers import private_folder
+from ordbridge.support.child_processes import SIGNALS, WaitingSignals, deaf_to_ctrl_c
+from ordbridge.support.temp_cleanup import private_folder
 
 __all__ = ["Answer", "call", "require"]
 

@@ -9,39 +9,39 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
 
 from ordbridge import __version__
-from ordbridge.cli import exits, talk, unforeseen, wording
+from ordbridge.cli import exits, talk, wording
+from ordbridge.cli.parser import Parser
 from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
-from ordbridge.files.limits import VARIABLE, size_in_bytes
-from ordbridge.leftovers import sweep
-from ordbridge.writing import FULL
 
-__all__ = ["main", "program"]
+__all__ = ["main", "parser_of", "program"]
 
-COMMANDS = (
-    "app",
-    "read",
-    "check",
-    "compare",
-    "fit",
-    "doctor",
-    "validate",
-    "design",
-    "simulate",
-    "power",
-    "plan",
-    "stop",
-    "reliability",
-    "judges",
-    "interval",
-    "scales",
-    "settings",
-    "reproduce",
-)
+VARIABLE = "ORDBRIDGE_MAX_SIZE"
+"""As :mod:`ordbridge.reading.size_limits` reads it."""
+
+COMMANDS = {
+    "app": "open a page in the browser: drop a file, compare, check raters, plan",
+    "read": "turn any file of ratings into one row per rating",
+    "check": "say what is wrong with ratings, before any model",
+    "compare": "say which system is rated higher, from any file of ratings",
+    "fit": "fit clm, clmm, lm or lmer to a file of ratings",
+    "doctor": "check Python, rpy2, R and its packages",
+    "validate": "compare ordbridge with plain R",
+    "design": "who rates what: write an assignment sheet and check its balance",
+    "simulate": "draw ratings from a truth and a design",
+    "power": "simulate studies and count how often the difference is found",
+    "plan": "find the smallest or cheapest study that reaches a power",
+    "stop": "say after a batch of ratings whether the planned study stops",
+    "reliability": "agreement and correlation of raters, read together",
+    "judges": "can a model replace some raters?",
+    "interval": "interval for one, two or a few scores",
+    "scales": "compare rating scales",
+    "settings": "variances, thresholds and effects of past studies, for planning",
+    "reproduce": "compute again what a paper claims, and say which claims hold",
+}
+"""Each is a module here, which is loaded when its command is given."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +71,7 @@ def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
         args = _read(arguments)
         if "until_stopped" in args:  # it has processes to end and files to delete
             shutdown.patience = 60.0
-        code = _run(args)
+        code = _run(args, shutdown)
         if "until_stopped" in args:  # that is how it ends
             shutdown.code = None
     except BaseException:
@@ -84,42 +84,52 @@ def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     return shutdown.code
 
 
-def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+def parser_of(*commands: str) -> Parser:
+    """Return the parser of the program, which lists all commands and has the options of these."""
+    parser = Parser(
         prog="ordbridge",
         description="Human evaluations: which system is better, can the raters be trusted, how many do you need?",
     )
     parser.add_argument("--version", action="version", version=f"ordbridge {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        if find_spec(f"ordbridge.cli.{command}"):
-            import_module(f"ordbridge.cli.{command}").add(subparsers)
-    _add_size(subparsers)
+    for name, told in COMMANDS.items():
+        command = subparsers.add_parser(name, help=told)
+        if name in commands:
+            import_module(f"ordbridge.cli.{name}").add(command)
+            _add_size(command)
+    return parser
+
+
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    words = sys.argv[1:] if arguments is None else arguments
+    parser = parser_of(next((word for word in words if not word.startswith("-")), ""))
     args = parser.parse_args(arguments)
-    args.parser = wording.chosen_parser(parser, args)
+    args.parser = parser.chosen(args)
     return args
 
 
-def _add_size(subparsers: Any) -> None:
-    """Add to every command the option that raises the limits of files."""
-    for parser in subparsers.choices.values():
-        inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-        if inner:
-            _add_size(inner[0])
-        else:
-            parser.add_argument(
-                "--max-size",
-                dest=VARIABLE,  # so that messages name the option
-                metavar="SIZE",
-                help="read files of up to SIZE when unpacked, with rows and columns in proportion; default: 256MB",
-            )
+def _add_size(parser: Parser) -> None:
+    """Add the option that raises the limits of files, to a command or to its own commands."""
+    for leaf in parser.leaves():
+        leaf.add_argument(
+            "--max-size",
+            dest=VARIABLE,  # so that messages name the option
+            metavar="SIZE",
+            help="read files of up to SIZE when unpacked, with rows and columns in proportion; default: 256MB",
+        )
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, shutdown: GracefulShutdown) -> int:
     try:
         if size := vars(args).pop(VARIABLE, None):
+            from ordbridge.reading.size_limits import size_in_bytes
+
             size_in_bytes(size)
             os.environ[VARIABLE] = size  # workers and jobs inherit it
+        for name in vars(args).pop("reads", ()):  # before anything else is loaded
+            _need(getattr(args, name, None))
+        from ordbridge.support.temp_cleanup import sweep
+
         sweep()
         code = int(args.run(args))
         if sys.stdout is not None:
@@ -141,10 +151,27 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt as error:
         return _complain(args, "stopped", error.code if isinstance(error, Stopped) else exits.INTERRUPTED)
     except Exception as error:
+        if shutdown.code is not None:  # a signal left this behind
+            raise
+        from ordbridge.cli import unforeseen
+
         return _complain(args, unforeseen.sentence(error), exits.UNFORESEEN)
 
 
+def _need(files: str | Sequence[str] | None) -> None:
+    """Refuse files that are not there; what else is wrong with a file is said by whoever reads it."""
+    for path in [files] if isinstance(files, str) else files or ():
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"there is no file {path}") from None
+        except (OSError, ValueError):
+            continue
+
+
 def _of_system(error: OSError) -> str:
+    from ordbridge.support.writing import FULL
+
     if error.errno in FULL and error.strerror == os.strerror(error.errno):
         return "the disk is full; free some space and give the same command again"
     return str(error.strerror or error)

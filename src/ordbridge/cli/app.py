@@ -10,12 +10,10 @@ from ordbridge.cli import show
 __all__ = ["add", "run"]
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "app",
-        help="open a page in the browser: drop a file, compare, check raters, plan",
-        description="Open a page in the browser. It runs on this machine only, sends nothing anywhere, keeps nothing.",
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Open a page in the browser. It runs on this machine only, sends nothing anywhere, keeps nothing."
     )
     parser.add_argument("--port", type=int, metavar="N", help="default: any that is free")
     parser.add_argument("--megabytes", type=float, metavar="N", help="refuse files that are larger than this")

@@ -16,11 +16,10 @@ from ordbridge.errors import InputError
 __all__ = ["add", "add_sheets", "keep_sheets"]
 
 
-def add(subparsers: Any) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Add the command with one sub-command per kind of design."""
     from ordbridge import design
 
-    parser = subparsers.add_parser("design", help="who rates what: write an assignment sheet and check its balance")
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
 
     counterbalanced = _kind(
@@ -35,8 +34,9 @@ def add(subparsers: Any) -> None:
     _numbers(howcroft2021, design.howcroft2021)
     from_ratings = _kind(kinds, "from-ratings", "the design of a study that was really run")
     from_ratings.add_argument("table", metavar="FILE", help="ratings, .csv or .parquet")
-    for role, column in defaults_of(design.from_ratings).items():
+    for role, column in defaults_of("design.inspect:from_ratings").items():
         from_ratings.add_argument(f"--{role}", default=column, metavar="COLUMN", help="default: %(default)s")
+    from_ratings.set_defaults(reads=("table",))
 
 
 def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:
@@ -71,19 +71,18 @@ def keep_sheets(table: pa.Table, args: argparse.Namespace) -> list[str]:
 
 def _numbers(parser: argparse.ArgumentParser, build: Callable[..., pa.Table]) -> None:
     """Add an option per argument of a function that takes whole numbers."""
-    usual = defaults_of(build)
-    for name in inspect.signature(build).parameters:
+    for name, parameter in inspect.signature(build).parameters.items():
         option = f"--{name.replace('_', '-')}"
-        if name in usual:
-            parser.add_argument(option, type=int, default=usual[name], metavar="N", help="default: %(default)s")
-        else:
+        if parameter.default is inspect.Parameter.empty:
             parser.add_argument(option, type=int, required=True, metavar="N")
+        else:
+            parser.add_argument(option, type=int, default=parameter.default, metavar="N", help="default: %(default)s")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build the design, say how balanced it is, and write it."""
     from ordbridge import design
-    from ordbridge.tables import write
+    from ordbridge.reading.tables import write
 
     build: Callable[..., pa.Table] = getattr(design, args.kind.replace("-", "_"))
     options = {
@@ -96,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
     if note := (table.schema.metadata or {}).get(b"note"):
         show.line(note.decode())
     if args.out:
-        show.line(f"written to {write(sheet(table), args.out)}")
+        show.line(f"wrote {write(sheet(table), args.out)}")
     for where in keep_sheets(table, args):
-        show.line(f"written to {where}")
+        show.line(f"wrote {where}")
     return 0
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ordbridge.cli import show
 
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    parser = subparsers.add_parser("doctor", help="check Python, rpy2, R and its packages")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.set_defaults(run=run)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ordbridge.cli import exits, models, outputs, reading, show, talk
+from ordbridge.cli import exits, models, outputs, reading, talk
 from ordbridge.cli.defaults import defaults_of
-from ordbridge.formats import enumerated
+from ordbridge.support.formatting import enumerated
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ordbridge.models.explain import FitAnalysis
     from ordbridge.models.fit import Fit
 
 __all__ = ["add"]
@@ -23,18 +24,14 @@ SYSTEMS = {"system", "systems", "model", "method", "condition"}  # names of colu
 FEW_VALUES = 12
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.models.api import clmm
-    from ordbridge.models.fit import Fit
-
-    parser = subparsers.add_parser("fit", help="fit clm, clmm, lm or lmer to a file of ratings")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("file", help="ratings, CSV or Parquet")
     parser.add_argument("--model", choices=models.MODELS, required=True)
     parser.add_argument("--formula", required=True, help='such as "rating ~ system + (system | item)"')
     models.add_options(parser)
     parser.add_argument("--start", choices=("fast",), help="clmm: R's optimiser starts at the native optimum")
-    models.add_engine(parser, defaults_of(clmm)["engine"])
+    models.add_engine(parser, defaults_of("models.api:clmm")["engine"])
     parser.add_argument(
         "--criterion",
         metavar="NAME",
@@ -57,9 +54,12 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the ratings in order, from low to high")
     outputs.add_options(parser, plot="the coefficients")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.set_defaults(**defaults_of(clmm, "engine"), **defaults_of(Fit.tidy, "conf_level"))
-    parser.set_defaults(**defaults_of(Fit.test, "draws", "seed", "jobs", "store"), run=run)
+    parser.set_defaults(
+        **defaults_of("models.api:clmm", "engine"), **defaults_of("models.fitted:Fitted.tidy", "conf_level")
+    )
+    parser.set_defaults(
+        **defaults_of("models.fit:Fit.test", "draws", "seed", "jobs", "store"), run=run, reads=("file",)
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,52 +67,20 @@ def run(args: argparse.Namespace) -> int:
     import warnings
 
     from ordbridge.models import api
-    from ordbridge.report import FitWithContrasts
 
     data = _data(args)
     told = {"slider"} if args.model in ("clm", "clmm") else set()
     hushed = {"few-raters", "few-items"} if args.model in ("clm", "lm") else set()  # they have no random effects
     response = args.formula.partition("~")[0].strip(" `") or None
-    reading.warn(args, args.file, told=told, hushed=hushed, rating=response)
+    noticed = reading.checked(args.file, told=told, hushed=hushed, rating=response)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the summary shows them all
+        warnings.simplefilter("ignore")  # the result shows them all
         fit = getattr(api, args.model)(
             args.formula, data, **models.options(args), engine=args.engine, timeout=args.timeout
         )
-        contrasts = fit.contrasts(args.contrasts, conf_level=args.conf_level) if args.contrasts else None
         tests = _tests(fit, args)
-        checked = fit.assumptions() if args.assumptions else None
-    notes = [note for table in (contrasts, tests) if table is not None for note in _notes(table)]
-    tidy = fit.tidy(args.conf_level)
-    result = fit if contrasts is None else FitWithContrasts(fit, args.contrasts, contrasts)
-    written = [*_keep(fit, tidy, contrasts, args), *outputs.keep(result, args)]
-    if args.json:
-        tables = {"glance": fit.glance(), "tidy": tidy, "varcorr": fit.varcorr(), "conditions": fit.conditions}
-        if contrasts is not None:
-            tables["contrasts"] = contrasts
-        if tests is not None:
-            tables["tests"] = tests
-        if checked is not None:
-            tables |= {"nominal_test": checked.nominal_test, "scale_test": checked.scale_test}
-            tables |= {"thresholds": checked.thresholds, "spread": checked.spread}
-            notes += checked.sentences
-        printed = {name: table.to_pylist() for name, table in tables.items()} | {"notes": notes}
-        show.data(printed)
-        return _code(fit)
-    show.line(fit.summary())
-    show.table(tidy, title=f"{args.conf_level:.0%} intervals")
-    if contrasts is not None:
-        show.table(contrasts, title=f"Pairwise differences of {args.contrasts} (Holm)")
-    if tests is not None:
-        show.table(tests, title=f"Tests by method {args.test!r}")
-    if checked is not None:
-        show.table(checked.nominal_test, title="Nominal effects: does the term move each threshold on its own?")
-        show.table(checked.scale_test, title="Scale effects: are residuals unequally wide?")
-        show.line(str(checked))
-    for note in notes:
-        show.line(note)
-    for path in written:
-        show.line(f"written: {path}")
+        result = fit.explain(args.contrasts, tests, args.assumptions or bool(args.html), args.conf_level, noticed)
+    outputs.finish(result, args, *_keep(result, args))
     return _code(fit)
 
 
@@ -126,7 +94,7 @@ def _data(args: argparse.Namespace) -> pa.Table:
 
     from ordbridge.errors import InputError
     from ordbridge.formula import parse
-    from ordbridge.tables import to_arrow
+    from ordbridge.reading.tables import to_arrow
 
     table = to_arrow(args.file)
     used = set(parse(args.formula, table.column_names).columns)
@@ -153,8 +121,8 @@ def _with_order(table: pa.Table, args: argparse.Namespace) -> pa.Table:
     import numpy as np
     import pyarrow as pa
 
-    from ordbridge.data.values import parse_ratings
     from ordbridge.formula import Name, parse
+    from ordbridge.reading.values import parse_ratings
 
     response = parse(args.formula, table.column_names).response
     if not isinstance(response, Name) or not pa.types.is_string(table[response.name].type):
@@ -190,16 +158,16 @@ def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
             )
 
 
-def _keep(fit: Fit, tidy: pa.Table, contrasts: pa.Table | None, args: argparse.Namespace) -> list[Path]:
+def _keep(result: FitAnalysis, args: argparse.Namespace) -> list[Path]:
     """Write tables."""
-    from ordbridge.tables import write
+    from ordbridge.reading.tables import write
 
     written = []
     if args.out:
         out = Path(args.out)
-        written.append(write(tidy, out))
-        if contrasts is not None:
-            written.append(write(contrasts, out.with_name(f"{out.stem}-contrasts{out.suffix}")))
+        written.append(write(result.tables["tidy"], out))
+        if result.contrasts is not None:
+            written.append(write(result.contrasts, out.with_name(f"{out.stem}-contrasts{out.suffix}")))
     return written
 
 
@@ -207,15 +175,12 @@ def _tests(fit: Fit, args: argparse.Namespace) -> pa.Table | None:
     """Test the terms that were asked for, or all."""
     import pyarrow as pa
 
+    from ordbridge.results import findings_of, with_findings
+
     if not args.test:
         return None
     with talk.progress(quiet=args.quiet or args.test not in ("bootstrap", "bartlett")) as progress:
         options = {"draws": args.draws, "seed": args.seed, "jobs": args.jobs, "store": args.store}
         tables = [fit.test(term, args.test, **options, progress=progress) for term in args.term or [None]]
-    notes = dict.fromkeys(note for table in tables for note in _notes(table))
-    return pa.concat_tables(tables, promote_options="none").replace_schema_metadata({"notes": "\n".join(notes)})
-
-
-def _notes(table: pa.Table) -> list[str]:
-    said: bytes = table.schema.metadata[b"notes"]
-    return said.decode().splitlines()
+    plain = [table.replace_schema_metadata(None) for table in tables]
+    return with_findings(pa.concat_tables(plain), [one for table in tables for one in findings_of(table)])

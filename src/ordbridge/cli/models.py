@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ordbridge.cli.defaults import defaults_of
-from ordbridge.models.engines import ENGINES, OTHER_NAMES
-from ordbridge.models.inference import METHODS
+from ordbridge.cli.defaults import choices_of, defaults_of
+from ordbridge.models.engines import ENGINES
 from ordbridge.models.kinds import KINDS
-from ordbridge.models.prepare import DDF, LINKS, THRESHOLDS
 
 __all__ = ["MODELS", "add_engine", "add_goal", "add_options", "add_tests", "options"]
 
@@ -18,11 +16,11 @@ MODELS = tuple(KINDS)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the models, with R's defaults."""
-    from ordbridge.models.api import clmm, lmer
-
-    r = defaults_of(clmm) | defaults_of(lmer)
-    parser.add_argument("--link", choices=LINKS, help=f"clm, clmm; default: {r['link']}")
-    parser.add_argument("--threshold", choices=THRESHOLDS, help=f"clm, clmm; default: {r['threshold']}")
+    r = defaults_of("models.api:clmm") | defaults_of("models.api:lmer")
+    parser.add_argument("--link", choices=choices_of("models.links:LINKS"), help=f"clm, clmm; default: {r['link']}")
+    parser.add_argument(
+        "--threshold", choices=choices_of("models.prepare:THRESHOLDS"), help=f"clm, clmm; default: {r['threshold']}"
+    )
     parser.add_argument(
         "--scale", metavar="TERMS", help='clm, clmm: terms of the log residual spread, such as "~ system"'
     )
@@ -34,24 +32,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nAGQ", type=int, metavar="N", help=f"clmm: quadrature points; default: {r['nAGQ']}, Laplace")
     told = f"lmer; default: {'yes' if r['REML'] else 'no'}"
     parser.add_argument("--REML", action=argparse.BooleanOptionalAction, help=told)
-    parser.add_argument("--ddf", choices=DDF, help=f"lmer: degrees of freedom; default: {r['ddf']}")
+    parser.add_argument(
+        "--ddf", choices=choices_of("models.prepare:DDF"), help=f"lmer: degrees of freedom; default: {r['ddf']}"
+    )
 
 
 def add_engine(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add --engine, without a value if it is not given; "ordinal" is accepted as another word for R."""
-
-    def named(word: str) -> str:
-        return OTHER_NAMES.get(word, word)
-
+    """Add --engine, without a value if it is not given."""
     told = f"r is R, fast is native; default: {default}"
-    parser.add_argument("--engine", type=named, choices=ENGINES, help=told)
+    parser.add_argument("--engine", choices=ENGINES, help=told)
 
 
 def add_goal(parser: argparse.ArgumentParser) -> None:
     """Add --goal, --margin and --on: what a study is to show; without a value if they are not given."""
-    from ordbridge.power.models import GOALS
-
-    parser.add_argument("--goal", choices=GOALS, help=f"what a study is to show; default: {GOALS[0]}")
+    goals = choices_of("power.models:GOALS")
+    parser.add_argument("--goal", choices=goals, help=f"what a study is to show; default: {goals[0]}")
     parser.add_argument(
         "--margin", type=float, metavar="X", help="of equivalence and non-inferiority: a difference that matters"
     )
@@ -60,7 +55,11 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
 
 def add_tests(parser: argparse.ArgumentParser) -> None:
     """Add --test and what belongs to it."""
-    parser.add_argument("--test", choices=METHODS, help="also test terms: Wald, likelihood ratio, bootstrap, or F")
+    parser.add_argument(
+        "--test",
+        choices=choices_of("models.inference.api:METHODS"),
+        help="also test terms: Wald, likelihood ratio, bootstrap, or F",
+    )
     parser.add_argument(
         "--term",
         action="append",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import warnings
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import models, outputs, reading, show, talk, wording
-from ordbridge.cli.defaults import defaults_of
+from ordbridge.cli import models, outputs, reading, talk
+from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.cli.design import add_sheets, keep_sheets
-from ordbridge.errors import InputError
+from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.models.kinds import KINDS
-from ordbridge.planning.stopping import SHAPES
 
 if TYPE_CHECKING:
     from ordbridge.planning import Plan
@@ -18,17 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 STORE = "runs/plans"
-USUAL = ("target", "alpha", "model", "texts_per_participant", "currency", "loss", "engine", "seed", "draws",
-         "goal", "on", "criteria", "correlation", "shape")  # fmt: skip
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.planning import plan
-
-    usual = defaults_of(plan, *USUAL)
-    parser = subparsers.add_parser("plan", help="find the smallest or cheapest study that reaches a power")
-    parser.add_argument("pilot", nargs="?", metavar="FILE", help="ratings of a pilot, CSV or Parquet")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    usual = {
+        **defaults_of("planning.api:plan", "target"),
+        **defaults_of("planning.options:PlannedAnalysis", "alpha", "model", "criteria", "correlation", "shape"),
+        **defaults_of("planning.options:Designs", "texts_per_participant"),
+        **defaults_of("planning.money:Costs", "currency", "fee", "loss"),
+        **defaults_of("planning.options:Simulation", "draws", "engine", "seed"),
+    }
+    parser.add_argument("pilot", nargs="?", metavar="FILE", help="ratings of a pilot, as for compare")
+    reading.add_options(parser)
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings of a paper, instead of a pilot")
     parser.add_argument("--variance", metavar="NAME", help="setting of the preset: low, representative, high, …")
     parser.add_argument("--truth", metavar="FILE", help="a truth in a TOML file, instead of a pilot or preset")
@@ -71,17 +75,18 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--looks", type=int, metavar="N", help="look at the data this many times, and stop early if the answer is clear"
     )
-    parser.add_argument("--shape", choices=SHAPES, help="of the boundary of looks; default: %(default)s")
+    parser.add_argument(
+        "--shape", choices=choices_of("planning.stopping:SHAPES"), help="of the boundary of looks; default: %(default)s"
+    )
     parser.add_argument(
         "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4 %% apart"
     )
     parser.add_argument(
-        "--ratings",
+        "--ratings-per-text",
         nargs="+",
         type=int,
         metavar="N",
-        dest="ratings_per_text",
-        help="ratings per text; default: 2 3 5 10. With one N for items and one here: the power of that design",
+        help="ratings of each text; default: 2 3 5 10. With one N for items and one here: the power of that design",
     )
     parser.add_argument("--design", metavar="FILE", help="a fixed design, CSV or Parquet, instead of items and ratings")
     parser.add_argument(
@@ -92,17 +97,20 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--fee", type=float, metavar="SHARE", help="of the platform, as a share of all payments: 0.25")
     parser.add_argument("--currency", metavar="SIGN", help="what prices are in: £")
     parser.add_argument(
-        "--spend", type=float, metavar="MONEY", help="money that there is: also find the best study that it buys"
+        "--budget", type=float, metavar="MONEY", help="money that there is: also find the best study that it buys"
     )
     parser.add_argument("--loss", type=float, metavar="SHARE", help="of participants whose ratings will be lost: 0.1")
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
     models.add_engine(parser, usual["engine"])
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
-    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer")
-    parser.add_argument("--budget", help=argparse.SUPPRESS)
-    parser.add_argument("--most", type=int, metavar="N", help="most datasets of one design; default: 500, or fewer")
     parser.add_argument(
-        "--null",
+        "--sims", dest="datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer"
+    )
+    parser.add_argument(
+        "--max-per-design", type=int, metavar="N", help="datasets of one design; default: 500, or fewer"
+    )
+    parser.add_argument(
+        "--null-datasets",
         type=int,
         metavar="N",
         help="most datasets of a design without a difference, for critical value and size; default: 800, or fewer",
@@ -120,39 +128,38 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
     parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
-    parser.add_argument("--json", metavar="FILE", help="write the plan, for ordbridge compare and stop --plan FILE")
     parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
     add_sheets(parser)
     outputs.add_options(parser, plot="the trade-off")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(**usual, run=run)
+    parser.set_defaults(**usual, run=run, reads=("pilot", "truth", "design", "join"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, show, and keep what was asked for."""
     from ordbridge.planning import plan
 
-    if args.budget is not None:
-        raise InputError("--budget could be money or simulations; say --spend for money, --datasets for simulations")
     if args.reliability is not None:
         return _by_reliability(args)
-    arguments = _arguments(args)
-    if args.pilot:
-        reading.warn(args, args.pilot, participant="participant", item="item", system="system", rating="rating")
     try:
         with talk.plainly():
-            found = plan(**arguments, progress=None if args.quiet else talk.tell)
+            warnings.simplefilter("ignore", StatisticalWarning)  # they are findings
+            found = plan(**_arguments(args), progress=None if args.quiet else _tell)
     except KeyboardInterrupt as error:
         return talk.stopped(args.store, error)
-    _show(found, args)
-    _keep(found, args)
+    outputs.finish(found, args, *_keep(found, args))
     return 0
+
+
+def _tell(line: Any) -> None:
+    if isinstance(line, str):
+        talk.tell(line)
 
 
 def _by_reliability(args: argparse.Namespace) -> int:
     """Show which designs are reliable enough."""
     from ordbridge import reliability
-    from ordbridge.tables import write
+    from ordbridge.reading.tables import write
 
     if args.pilot is None:
         raise InputError("--reliability needs the ratings of a pilot: ordbridge plan FILE --reliability 0.8")
@@ -164,42 +171,75 @@ def _by_reliability(args: argparse.Namespace) -> int:
         seed=args.seed,
         engine=args.engine,
     )
-    show.table(found.designs, title="Reliability of means, from the components of variance of the pilot")
-    show.line(found.sentence)
-    if args.out:
-        show.line(f"wrote {write(found.designs, args.out)}")
+    outputs.finish(found, args, *([write(found.designs, args.out)] if args.out else []))
     return 0
 
 
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
+    from ordbridge.planning import Costs, Designs, PlannedAnalysis, Simulation
+    from ordbridge.power import Goal
+
+    def given(kind: Any, **renamed: str) -> Any:
+        """Return one of the objects, made of the options that have the names of its fields."""
+        names = {field.name: renamed.get(field.name, field.name) for field in fields(kind)}
+        return {name: value for name, option in names.items() if (value := getattr(args, option, None)) is not None}
+
+    goal = Goal(args.goal or "difference", args.margin, args.on or "rating")
+    analysis = given(PlannedAnalysis) | {"goal": goal, "test": _test(args.test), "systems": args.names or args.systems}
+    costs = given(Costs, rating="cost_rating", participant="cost_participant")
+    return {
+        "truth": _truth(args),
+        "effect": _effect(args),
+        "analysis": PlannedAnalysis(**analysis),
+        "designs": Designs(**given(Designs, table="design")),
+        "costs": Costs(**costs),
+        "target": args.target,
+        "simulation": Simulation(**given(Simulation)),
+        "jobs": args.jobs,
+        "store": args.store,
+    }
+
+
+def _truth(args: argparse.Namespace) -> Any:
+    """Return the truth, or the ratings of the pilot."""
+    from ordbridge.reading import read
     from ordbridge.simulate import Truth
+    from ordbridge.simulate.presets import preset_named
 
-    vary = {
-        name: value for name, value in (("items", args.items), ("ratings_per_text", args.ratings_per_text)) if value
-    }
-    cost = {"rating": args.cost_rating, "participant": args.cost_participant, "fee": args.fee}
-    cost = {name: price for name, price in cost.items() if price is not None}
-    names = ("pilot", "preset", "variance", "target", "alpha", "model", "formula", "design", "texts_per_participant",
-             "effect_points", "superiority", "systems", "names", "currency", "spend", "loss", "minutes",
-             "engine", "seed", "datasets", "most", "null", "calibrate", "goal", "margin", "on",
-             "criteria", "correlation", "looks", "shape", "draws", "jobs", "store")  # fmt: skip
-    return {name: getattr(args, name) for name in names} | {
-        "truth": Truth.from_toml(args.truth) if args.truth else None,
-        "effect": _effect(args.effect),
-        "test": _test(args.test),
-        "vary": vary or None,
-        "cost": cost or None,
-    }
+    named = {"FILE": args.pilot, "--truth": args.truth, "--preset": args.preset}
+    chosen = [name for name, value in named.items() if value is not None]
+    if len(chosen) != 1:
+        said = f"{' and '.join(chosen)} are given" if chosen else "none is given"
+        raise InputError(f"a plan starts from one of FILE, --truth and --preset; {said}")
+    if args.pilot is not None:
+        return read(args.pilot, **reading.options(args))
+    if args.truth is not None:
+        return Truth.from_toml(args.truth)
+    settings = preset_named(args.preset).settings
+    if args.variance is None:
+        raise InputError(f"the preset {args.preset!r} needs --variance: one of {', '.join(settings)}")
+    return settings[args.variance]
 
 
-def _effect(words: list[str] | None) -> Any:
-    if words is None or words == ["smallest"]:
-        return words and "smallest"
+def _effect(args: argparse.Namespace) -> Any:
+    """Return the effect in the unit that it was typed in."""
+    from ordbridge.planning import Effect
+
+    units = {"effect": "latent", "effect_points": "points", "superiority": "superiority"}
+    chosen = [name for name in units if getattr(args, name) is not None]
+    if not chosen:
+        return None
+    if len(chosen) > 1:
+        typed = [f"--{name.replace('_', '-')}" for name in chosen]
+        raise InputError(f"the effect is given twice, as {typed[0]} and as {typed[1]}; leave one out")
+    words = getattr(args, chosen[0])
+    if words == ["smallest"]:
+        return "smallest"
     try:
         numbers = [float(word) for word in words]
     except ValueError:
         raise InputError(f"--effect {' '.join(words)} is not a number; give numbers, or: smallest") from None
-    return numbers[0] if len(numbers) == 1 else numbers
+    return Effect(numbers[0] if len(numbers) == 1 else numbers, units[chosen[0]])
 
 
 def _test(words: list[str] | None) -> Any:
@@ -210,61 +250,22 @@ def _test(words: list[str] | None) -> Any:
     raise InputError(f"--test {' '.join(words)} is neither two names of systems, nor any, pairs or reference NAME")
 
 
-def _show(found: Plan, args: argparse.Namespace) -> None:
-    designs = found.designs
-    seen = designs.filter(designs["n"].to_numpy() > 0)
-    hidden = ["size_low", "size_high", "size_n"]
-    if not found.asked["calibrated"]:
-        hidden += ["nominal_power", "critical_value", "size"]  # of one design, and in the sentence
-    seen = seen.drop_columns(hidden)
-    if found.asked["cost"] is None:
-        seen = seen.drop_columns(["cost"])
-    show.table(seen, title=f"{found.asked['test']}; {found.asked['datasets']} datasets, engine {found.asked['engine']}")
-    if found.pairs is not None:
-        show.table(found.pairs, title="Pairs under this design, after Holm's correction")
-    if found.sensitivity is not None:
-        show.table(found.sensitivity, title="Power of this design if things are otherwise than assumed")
-    if found.units is not None:
-        show.table(found.units, title="The effect in all units")
-    if found.uncertainty is not None:
-        show.table(found.uncertainty, title="Power over the uncertainty of the pilot")
-    for note in found.notes:
-        show.line(f"note: {wording.as_typed(note, args)}")
-    if found.looks is not None:
-        show.table(found.looks.looks, title=f"Looks at the data, {found.looks.shape} boundary")
-    show.line(wording.as_typed(found.sentence, args))
-    for line in found.details:
-        show.line(wording.as_typed(line, args))
+def _keep(found: Plan, args: argparse.Namespace) -> list[Path]:
+    """Write what only a plan has: designs, power against money, the pre-registration and the sheets."""
+    from ordbridge.planning import preregistration, sheet_of
+    from ordbridge.reading.tables import write
+    from ordbridge.support.writing import write_text
 
-
-def _keep(found: Plan, args: argparse.Namespace) -> None:
-    from ordbridge.tables import write
-
-    if args.out:
-        show.line(f"wrote {write(found.designs, args.out)}")
+    written = [write(found.designs, args.out)] if args.out else []
     if args.plot_money:
-        from ordbridge import figures
-
-        show.line(f"wrote {outputs.draw(figures.plan_money(found), args.plot_money)}")
-    _keep_protocol(found, args)
-    for path in outputs.keep(found, args):
-        show.line(f"wrote {path}")
-
-
-def _keep_protocol(found: Plan, args: argparse.Namespace) -> None:
-    """Write the plan, the pre-registration and the sheets, if there is a study to write about."""
-    from ordbridge.planning import preregistration, sheet_of, write_protocol
-    from ordbridge.writing import write_text
-
-    if not (args.json or args.preregistration or args.sheets or args.texts):
-        return
+        written.append(outputs.draw(found.figures()["money"], args.plot_money))
+    if not (args.preregistration or args.sheets or args.texts):
+        return written
     if found.protocol is None:
-        talk.tell("no design is recommended, so neither plan nor pre-registration nor sheets are written")
-        return
-    if args.json:
-        show.line(f"wrote {write_protocol(found.protocol, args.json)}")
+        talk.tell("no design is recommended, so neither pre-registration nor sheets are written")
+        return written
     if args.preregistration:
-        show.line(f"wrote {write_text(args.preregistration, preregistration(found))}")
+        written.append(write_text(args.preregistration, preregistration(found)))
     if args.sheets or args.texts:
-        for where in keep_sheets(sheet_of(found.protocol), args):
-            show.line(f"wrote {where}")
+        written += map(Path, keep_sheets(sheet_of(found.protocol), args))
+    return written

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import talk, wording
+from ordbridge.cli.defaults import choices_of
 
-__all__ = ["add_options", "number_or_word", "options", "warn"]
+if TYPE_CHECKING:
+    from ordbridge.results.finding import Finding
 
-OPTIONS = ("participant", "item", "system", "rating", "criterion", "levels", "columns", "format", "sheet", "join")
+__all__ = ["add_options", "checked", "number_or_word", "options"]
+
+OPTIONS = ("participant", "item", "system", "rating", "criterion", "levels", "scale", "columns", "format", "sheet",
+           "join")  # fmt: skip
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what says which column is what."""
-    from ordbridge.data.exports import FORMATS
-
     for role in ("participant", "item", "system", "criterion"):
         parser.add_argument(
             f"--{role}", metavar="COLUMN", help=f"column of the {role}, if it is not recognised correctly"
         )
     parser.add_argument("--rating", nargs="+", metavar="COLUMN", help="column of the rating, or several columns")
     parser.add_argument("--levels", nargs="+", metavar="LABEL", help="labels of the scale, from low to high")
+    parser.add_argument("--scale", nargs=2, type=float, metavar=("LOWEST", "HIGHEST"), help="ends of the scale")
     parser.add_argument(
         "--columns",
         metavar="WHAT",
         help='what several columns of ratings differ in: system, … or "{system}_{criterion}"',
     )
-    parser.add_argument("--format", choices=FORMATS, help="format of the file, if it is not recognised correctly")
+    parser.add_argument(
+        "--format",
+        choices=choices_of("reading.exports.formats:FORMATS"),
+        help="format of the file, if it is not recognised correctly",
+    )
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook")
     parser.add_argument(
         "--join",
@@ -59,25 +66,24 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
 
 
-def warn(
-    args: argparse.Namespace,
+def checked(
     file: Any,
     told: Set[str] = frozenset(),
     hushed: Set[str] = frozenset(),
-    **roles: str | None,
-) -> None:
-    """Say on stderr what is wrong with a file that a command analyses by itself; the analysis is not changed.
+    **roles: Any,
+) -> tuple[Finding, ...]:
+    """Return what is wrong with a file that a command analyses by itself; the analysis is not changed.
 
-    Notes are not said, except those on ``told`` problems; nor is what does not concern the analysis (``hushed``). A
+    Notes are left out, except those with the codes ``told``; so is what does not concern the analysis (``hushed``). A
     file whose columns are not recognised is left to the command.
     """
-    from ordbridge.data import check, read
     from ordbridge.errors import InputError
+    from ordbridge.reading import check, read
 
     try:
         found = check(read(file, **{role: column for role, column in roles.items() if column is not None}))
     except InputError:
-        return
-    for row, sentence in zip(found.table.to_pylist(), found.sentences, strict=True):
-        if (row["severity"] != "note" or row["problem"] in told) and row["problem"] not in hushed:
-            talk.tell(wording.as_typed(sentence, args))
+        return ()
+    return tuple(
+        one for one in found.findings if (one.severity != "note" or one.code in told) and one.code not in hushed
+    )

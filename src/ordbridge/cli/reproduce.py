@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import models, outputs, show, talk
+from ordbridge.cli import models, outputs, talk
 from ordbridge.cli.defaults import defaults_of
 
 if TYPE_CHECKING:
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.papers import belz2011, card2020
-
-    parser = subparsers.add_parser("reproduce", help="compute again what a paper claims, and say which claims hold")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     papers = parser.add_subparsers(dest="paper", metavar="PAPER", required=True)
     _howcroft_options(_paper(papers, "howcroft2021", "power of ordinal and linear models of ratings", _howcroft))
     _paper(papers, "gladkoff2023", "intervals from one, two or a few scores", _gladkoff)
@@ -30,36 +27,39 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--workers", nargs="+", type=int, metavar="N", help="3, 10 or both; default: both")
     parser.add_argument("--store", metavar="FOLDER", help="keep fits here, and continue from them; default: DIR/fits")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes; default: %(default)s")
-    parser.set_defaults(**defaults_of(card2020.reproduce, "jobs"))
+    parser.set_defaults(**defaults_of("papers.card2020:reproduce", "jobs"))
     parser.add_argument("--no-false-positives", action="store_true", help="leave out the runs without a difference")
     parser = _paper(papers, "amidei2019", "agreement and correlation, from your copies of the ratings", _amidei)
     parser.add_argument("--qgstec", metavar="FILE", help="of QG-STEC-plus: Export-Subsets.zip, .xml or QG-STEC_R.csv")
     parser.add_argument("--flickr", metavar="FILE", help="flickr8k/judgements of compareImageDescriptionMeasures")
     parser.add_argument(
-        "--printed", metavar="FILE", help="CSV of the paper's Tables 6 and 7: criterion, rater_a, rater_b, kappa, gamma"
+        "--printed",
+        metavar="FILE",
+        help="CSV of Tables 6 and 7: criterion, participant_a, participant_b, kappa, gamma",
     )
-    parser.add_argument("--draws", type=int, help=argparse.SUPPRESS)  # of 0.1.0; intervals need none
     parser = _paper(papers, "belz2011", "a scale of seven categories and a line from 0 to 100, simulated", _belz)
-    parser.add_argument("--sims", type=int, metavar="N", help="simulated experiments; default: %(default)s")
+    parser.add_argument(
+        "--sims", dest="datasets", type=int, metavar="N", help="simulated experiments; default: %(default)s"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
-    parser.set_defaults(**defaults_of(belz2011.reproduce))
+    parser.set_defaults(**defaults_of("papers.belz2011:reproduce"))
 
 
 def _howcroft_options(parser: Any) -> None:
-    from ordbridge.papers.howcroft2021 import reproduce
-
-    usual = defaults_of(reproduce, "figure", "sims", "engine", "audit", "seed", "jobs")
-    variants = defaults_of(reproduce)["variants"]
+    usual = defaults_of("papers.howcroft2021:reproduce", "figure", "datasets", "engine", "audit", "seed", "jobs")
+    variants = defaults_of("papers.howcroft2021:reproduce")["variants"]
     parser.set_defaults(**usual, variant=list(variants))
     told = f"of the published simulator; default: {' '.join(variants)}"
     parser.add_argument("--variant", nargs="+", choices=("corrected", "published"), help=told)
     parser.add_argument("--figure", choices=("2", "3", "all"), help="default: %(default)s")
-    parser.add_argument("--sims", type=int, metavar="N", help="datasets per cell; default: %(default)s, as published")
+    parser.add_argument(
+        "--sims", dest="datasets", type=int, metavar="N", help="datasets per cell; default: %(default)s, as published"
+    )
     parser.add_argument(
         "--questions",
         type=int,
         metavar="N",
-        help="datasets per cell where something is decided; default: SIMS, 0: none",
+        help="datasets per cell where something is decided; default: as many, 0: none",
     )
     parser.add_argument("--both-signs", action="store_true", help="also run negative effects, with the first variant")
     models.add_engine(parser, usual["engine"])
@@ -88,8 +88,6 @@ def _paper(papers: Any, name: str, text: str, reproduce: Callable[[argparse.Name
 
 def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Reproduction]) -> int:
     """Reproduce, show the verdicts, write everything."""
-    from ordbridge.report import write_folder
-
     try:
         with talk.plainly():
             result = reproduce(args)
@@ -97,19 +95,7 @@ def _run(args: argparse.Namespace, reproduce: Callable[[argparse.Namespace], Rep
         if "store" not in args:
             raise
         return talk.stopped(_store(args), error)
-    show.line(result.reference)
-    for warning in result.warnings:
-        show.line(f"warning: {warning}")
-    if result.claims.num_rows:
-        show.table(result.claims, title="What the paper says, and what we find")
-    if result.left_open.num_rows:
-        show.table(result.left_open, title="What the paper leaves open")
-    for sentence in result.summary:
-        show.line(f"- {sentence}")
-    written = write_folder(result, args.out, outputs.command())
-    show.line(f"wrote {len(written)} files; read {written[-1]}")
-    for path in outputs.keep(result, args):
-        show.line(f"wrote {path}")
+    outputs.finish(result, args, *result.write(args.out, outputs.command()))
     return 0
 
 
@@ -124,7 +110,7 @@ def _howcroft(args: argparse.Namespace) -> Reproduction:
         return howcroft2021.reproduce(
             args.variant,
             args.figure,
-            sims=args.sims,
+            datasets=args.datasets,
             questions=args.questions,
             both_signs=args.both_signs,
             engine=args.engine,
@@ -173,4 +159,4 @@ def _amidei(args: argparse.Namespace) -> Reproduction:
 def _belz(args: argparse.Namespace) -> Reproduction:
     from ordbridge.papers import belz2011
 
-    return belz2011.reproduce(sims=args.sims, seed=args.seed)
+    return belz2011.reproduce(datasets=args.datasets, seed=args.seed)

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from ordbridge.cli import outputs
 from ordbridge.cli.defaults import defaults_of
 
 __all__ = ["add", "run"]
 
+COLUMNS = ("system", "item", "participant", "rating", "criterion", "text_type")
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    from ordbridge.reliability.scales import compare
 
-    parser = subparsers.add_parser(
-        "scales",
-        help="compare rating scales",
-        description="Reliability, interchangeability, sensitivity, effect of factors, stability and validity of scales "
-        "on which the same systems were rated, as Belz & Kow (2011) compare them.",
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Reliability, interchangeability, sensitivity, effect of factors, stability and validity of scales on"
+        " which the same systems were rated, as Belz & Kow (2011) compare them."
     )
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="CSV or Parquet file of a scale, one row per rating; two or more"
     )
-    parser.add_argument("--system", help="column of the system (default: %(default)s)")
-    parser.add_argument("--item", help="column of the item (default: %(default)s)")
-    parser.add_argument("--rater", help="column of the rater (default: %(default)s)")
-    parser.add_argument("--rating", help="column of the rating (default: %(default)s)")
-    parser.add_argument("--criterion", help="column of the criterion; each is compared separately")
-    parser.add_argument("--text-type", help="column of the type of text")
+    for role in ("system", "item", "participant", "rating"):
+        parser.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role} (default: %(default)s)")
+    parser.add_argument("--criterion", metavar="COLUMN", help="column of the criterion; each is compared separately")
+    parser.add_argument("--text-type", metavar="COLUMN", help="column of the type of text")
     parser.add_argument(
         "--again",
         nargs="+",
@@ -47,42 +42,30 @@ def add(subparsers: Any) -> None:
         help="test of pairs of systems (default: %(default)s)",
     )
     outputs.add_options(parser, plot="agreement and systems on each scale")
-    parser.set_defaults(**defaults_of(compare, "system", "item", "rater", "rating", "posthoc"), run=run)
+    parser.set_defaults(
+        **defaults_of("scales.api:compare", *COLUMNS, "posthoc"), run=run, reads=("files", "again", "outside")
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the scales and show the tables of the paper."""
-    from ordbridge.cli import show
+    """Compare the scales and show the result."""
     from ordbridge.errors import InputError
-    from ordbridge.reliability.scales import compare
+    from ordbridge.scales import compare
 
+    outputs.require_writable(args)
     names = _names(args.files)
     if len(names) < 2:
         raise InputError("name the files of at least two scales; one scale cannot be compared")
     if len(args.again) > len(names):
         raise InputError(f"--again has {len(args.again)} files for {len(names)} scales")
-    comparison = compare(
+    result = compare(
         dict(zip(names, args.files, strict=True)),
-        None,
-        args.system,
-        args.item,
-        args.rater,
-        args.rating,
-        criterion=args.criterion,
-        text_type=args.text_type,
         again=dict(zip(names, args.again, strict=False)),
         outside=args.outside,
         posthoc=args.posthoc,
+        **{name: getattr(args, name) for name in COLUMNS},
     )
-    for caption, table in comparison.as_in_paper().items():
-        show.table(table, title=caption)
-    show.line("* p < .05, ** p < .01")
-    for line in (comparison.answer, *comparison.sentences):
-        show.line(line)
-    for note in comparison.notes:
-        show.line(f"Note: {note}")
-    for path in outputs.keep(comparison, args):
-        show.line(f"wrote {path}")
+    outputs.finish(result, args)
     return 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from typing import Any
+from pathlib import Path
 
-from ordbridge.cli import models, show
+from ordbridge.cli import models, outputs
 from ordbridge.cli.defaults import defaults_of
 
 __all__ = ["add"]
@@ -14,12 +14,9 @@ __all__ = ["add"]
 COLUMNS = ("system", "item", "participant", "rating")
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.papers.past_studies import settings_from
-
-    usual = defaults_of(settings_from, "engine", "link", *COLUMNS)
-    parser = subparsers.add_parser("settings", help="variances, thresholds and effects of past studies, for planning")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    usual = defaults_of("papers.past_studies:settings_from", "engine", "link", *COLUMNS)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CSV or Parquet, one row per rating")
     parser.add_argument("--out", metavar="FILE", help="write a study file for `ordbridge power`, .toml")
     models.add_engine(parser, usual["engine"])
@@ -27,7 +24,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one fit")
     for column in COLUMNS:
         parser.add_argument(f"--{column}", metavar="COLUMN", help="default: %(default)s")
-    parser.set_defaults(**usual, run=run)
+    parser.add_argument("--details", action="store_true", help="print all estimates")
+    outputs.add_json(parser)
+    parser.set_defaults(**usual, run=run, reads=("files",))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,21 +40,7 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticalWarning)  # shown below
         settings = settings_from(args.files, engine=args.engine, link=args.link, timeout=args.timeout, **columns)
-    show.table(settings.fits, title="Models fitted")
-    show.table(settings.thresholds, title="Thresholds")
-    show.table(settings.effects, title="Effects (latent, from the first system)")
-    if settings.deviations.num_rows:
-        show.table(settings.deviations, title="Standard deviations, and correlations of slopes with the intercept")
-    for name, truth in settings.items():
-        groups = (
-            ("participants", truth.participant_sd, truth.participant_corr),
-            ("items", truth.item_sd, truth.item_corr),
-        )
-        deviations = "; ".join(f"{group} {sd[0]:.2f}, {sd[1]:.2f} ({corr:.2f})" for group, sd, corr in groups)
-        show.line(f"{name}: standard deviations (intercept, slope, and their correlation) of {deviations}")
-    for note in settings.notes:
-        show.line(f"{'warning' if note in settings.left_out else 'note'}: {note}")
     if args.out:
         settings.to_toml(args.out)
-        show.line(f"wrote {args.out}; plan with: ordbridge power {args.out}")
+    outputs.finish(settings, args, *([Path(args.out)] if args.out else []))
     return 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.escaping import visible
-from ordbridge.formats import as_text
+from ordbridge.render.json import plain
+from ordbridge.support.escaping import visible
+from ordbridge.support.formatting import as_text
 
 __all__ = ["data", "line", "table"]
 
@@ -25,16 +25,7 @@ def line(text: str = "") -> None:
 def data(value: Any) -> None:
     """Print a value as JSON, in ASCII where the output takes nothing else: names must come back as they are."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    line(json.dumps(_finite(value), indent=2, allow_nan=False, ensure_ascii=not unicode))
-
-
-def _finite(value: Any) -> Any:
-    """Return a value without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    line(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=not unicode))
 
 
 def table(table: pa.Table, title: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ordbridge.cli import show
 from ordbridge.cli.defaults import defaults_of
@@ -19,11 +19,8 @@ __all__ = ["add"]
 PRESETS = ("howcroft2021", "card2020")
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.simulate import ratings
-
-    parser = subparsers.add_parser("simulate", help="draw ratings from a truth and a design")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     truth = parser.add_mutually_exclusive_group(required=True)
     truth.add_argument("--preset", choices=PRESETS, help="the truth of a paper, and its design")
     truth.add_argument("--truth", metavar="FILE", help="a truth of your own, .toml")
@@ -33,19 +30,19 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--design", metavar="FILE", help="who rates what: participant, item, system; .csv or .parquet")
     parser.add_argument("--items", type=int, metavar="N", help="items of the preset's design")
-    parser.add_argument("--ratings", type=int, metavar="N", help="ratings per text of the preset's design")
+    parser.add_argument("--ratings-per-text", type=int, metavar="N", help="ratings per text of the preset's design")
     parser.add_argument("--variant", choices=("corrected", "published"), help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument("--latent", action="store_true", help="add the latent quality behind each rating")
     parser.add_argument("--out", metavar="FILE", required=True, help="where to write the ratings, .csv or .parquet")
     parser.add_argument("--save-truth", metavar="FILE", help="also write the truth that was used, .toml")
-    parser.set_defaults(**defaults_of(ratings, "variant"), run=run)
+    parser.set_defaults(**defaults_of("simulate.draw:ratings", "variant"), run=run, reads=("truth", "design"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw the ratings, write them, and say what the truth means for mean ratings."""
+    from ordbridge.reading.tables import write
     from ordbridge.simulate import implied, ratings
-    from ordbridge.tables import write
 
     truth, design = _truth(args), _design(args)
     table = ratings(design, truth, args.seed, args.variant, args.latent)
@@ -76,8 +73,8 @@ def _design(args: argparse.Namespace) -> pa.Table:
 
     if args.design:
         return design.from_ratings(args.design)
-    if not (args.preset and args.items and args.ratings):
-        raise InputError("say who rates what: --design FILE, or with --preset both --items and --ratings")
+    if not (args.preset and args.items and args.ratings_per_text):
+        raise InputError("say who rates what: --design FILE, or with --preset both --items and --ratings-per-text")
     if args.preset == "card2020":
-        return design.crossed(args.items, raters=args.ratings, seed=args.seed)
-    return design.howcroft2021(args.items, args.ratings)
+        return design.crossed(args.items, raters=args.ratings_per_text, seed=args.seed)
+    return design.howcroft2021(args.items, args.ratings_per_text)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from ordbridge.cli import exits
 from ordbridge.cli.signals import Stopped
-from ordbridge.escaping import for_ascii, visible
+from ordbridge.support.escaping import for_ascii, visible
 
 if TYPE_CHECKING:
-    from ordbridge.progress import Progress
+    from ordbridge.support.progress import Progress
 
 __all__ = ["how_to_continue", "plainly", "progress", "speak_ascii_where_needed", "stopped", "tell"]
 

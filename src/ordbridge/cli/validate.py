@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ordbridge.cli import models, show
 from ordbridge.cli.defaults import defaults_of
 
 if TYPE_CHECKING:
-    from ordbridge.validate import Case
+    from ordbridge.models.validation import Case
 
 __all__ = ["add"]
 
 BAYES_ONLY = ("draws", "seed")
 
 
-def add(subparsers: Any) -> None:
-    """Add the command."""
-    from ordbridge.bayes import third_opinion
-
-    parser = subparsers.add_parser("validate", help="compare ordbridge with plain R")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("file", nargs="?", help="ratings, CSV; without a file the built-in datasets are used")
     parser.add_argument("--model", choices=models.MODELS)
     parser.add_argument("--formula")
@@ -32,10 +29,10 @@ def add(subparsers: Any) -> None:
         help="clm, clmm: also the posterior under weak priors, and what the Laplace approximation costs; "
         "needs pip install 'ordbridge[bayes]', and minutes",
     )
-    own = defaults_of(third_opinion)
+    own = defaults_of("bayes.opinion:third_opinion")
     parser.add_argument("--draws", type=int, metavar="N", help=f"--bayes: from the posterior; default: {own['draws']}")
     parser.add_argument("--seed", type=int, metavar="N", help=f"--bayes: of the draws; default: {own['seed']}")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, reads=("file",))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     import pyarrow as pa
 
     from ordbridge.errors import InputError
-    from ordbridge.validate import TOLERANCE, Case, builtin, compare
+    from ordbridge.models.validation import TOLERANCE, Case, builtin, validate
 
     if args.bayes:
         _refuse_bayes(args)
@@ -59,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         cases = [Case(path.name, path, args.model, args.formula, models.options(args))]
     else:
         cases = list(builtin())
-    rows = [compare(case) for case in cases]
+    rows = [validate(case) for case in cases]
     show.table(pa.Table.from_pylist(rows), title="ordbridge compared with plain R: largest relative differences")
     differing = [row["case"] for row in rows if not row["same"]]
     show.line(f"differs: {', '.join(differing)}" if differing else f"no difference beyond {TOLERANCE:g}")
@@ -80,7 +77,7 @@ def _refuse_bayes(args: argparse.Namespace) -> None:
 
 def _show_third_opinion(case: Case, options: dict[str, int | None]) -> None:
     from ordbridge.bayes import third_opinion
-    from ordbridge.validate import fitted
+    from ordbridge.models.validation import fitted
 
     found = third_opinion(fitted(case), **{name: value for name, value in options.items() if value is not None})
     interval = f"{100 * found.conf_level:g} % interval"

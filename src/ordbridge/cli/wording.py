@@ -7,17 +7,9 @@ import ast
 import re
 import shlex
 
-__all__ = ["as_typed", "chosen_parser"]
+__all__ = ["as_typed"]
 
 VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;:)]*"""
-
-
-def chosen_parser(parser: argparse.ArgumentParser, args: argparse.Namespace) -> argparse.ArgumentParser:
-    """Return the parser of the command, or of the command's own command, that was typed."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return chosen_parser(action.choices[getattr(args, action.dest)], args)
-    return parser
 
 
 def as_typed(text: str, args: argparse.Namespace) -> str:

@@ -24,7 +24,9 @@ from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import Effects, effects
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.laplace_check import LAPLACE
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
+from ordbridge.support.progress import Progress
 
 __all__ = ["ESTIMANDS", "Analysis", "Latent", "Request", "analyse"]
 
@@ -96,7 +98,7 @@ class Analysis:
     """Of a bootstrap."""
     few: tuple[str, ...] = ()
     """Groups with so few levels that the test of the latent scale had to be a bootstrap, in words."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
     @property
     def order(self) -> list[int]:
@@ -148,7 +150,7 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
     """Compare expected ratings by linear models; the ordinal model's own test stands beside them."""
-    notes: list[str] = list(_missing_roles(ready)) if asked.formula is None else []
+    notes: list[Finding] = list(_missing_roles(ready)) if asked.formula is None else []
     numbers = _as_numbers(ready, scale)
     rating = numbers["rating"].to_numpy()
     systems, system = np.unique(np.array(ready["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
@@ -167,9 +169,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         error = np.where(constant, np.nan, means.std_error)
         means = replace(means, estimate=estimate, std_error=error)
     if means.problem:
-        notes.append(
-            f"The model of all systems could not be fitted ({means.problem}): expected ratings are plain means"
-        )
+        notes.append(noticed("plain-means", reason=means.problem))
     pairs = ranked_pairs(means.estimate, None if asked.reference is None else names.index(asked.reference))
     if asked.formula is not None:
         tests = [one for i, j in pairs if (one := means.pair(i, j)) is not None]
@@ -182,7 +182,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         raise InputError(tests[0].problem)
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
-        notes.append(f"Not compared, because the design cannot tell them apart: {'; '.join(unknown)}")
+        notes.append(noticed("not-compared", pairs="; ".join(unknown)))
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}
@@ -216,12 +216,8 @@ def _groups(ready: pa.Table) -> dict[str, np.ndarray]:
     }
 
 
-def _missing_roles(ready: pa.Table) -> list[str]:
-    return [
-        f"There is no column for the {group}: ratings count as if each came from another {group}"
-        for group in ("participant", "item")
-        if group not in ready.column_names
-    ]
+def _missing_roles(ready: pa.Table) -> list[Finding]:
+    return [noticed("no-column-for", role=role) for role in ("participant", "item") if role not in ready.column_names]
 
 
 def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], means: Means) -> Differences:
@@ -239,12 +235,12 @@ def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], me
 
 def _beside(
     ready: pa.Table, scale: Scale, pairs: Sequence[tuple[int, int]], names: Sequence[str], asked: Request
-) -> tuple[Latent | None, list[str]]:
+) -> tuple[Latent | None, list[Finding]]:
     """Return R's own test of the ordinal model, and what there is to say; nothing computed is lost if it fails."""
     if not (asked.wants_ordinal and (scale.ordinal or asked.model is not None)) or len(scale.labels) == 1:
         return None, []
     if separated := _separated(ready, scale):
-        return None, [f"{separated[0][0].upper()}{separated[0][1:]}: the latent scale has no finite difference"]
+        return None, [noticed("no-latent-difference", what=_in_words(separated[0]))]
     try:
         structure = _structure(ready, scale, asked)
         fit, notes = _fitted(ready, structure, asked)
@@ -252,10 +248,10 @@ def _beside(
         if fit.estimates.dropped or not np.isfinite(found.estimate).all():
             raise FitError(f"{fit.problem.formula} has no finite latent differences")
     except (FitError, InputError, np.linalg.LinAlgError) as failure:
-        return None, [f"The ordinal model has no answer ({failure})"]
+        return None, [noticed("no-ordinal-answer", reason=str(failure))]
     place = {name: found.cells.index(name) for name in names}
     differences, _, _ = latent_differences(fit, found, [(place[names[i]], place[names[j]]) for i, j in pairs], "wald")
-    notes += [c.text for c in fit.estimates.conditions if c.code == LAPLACE]
+    notes += [one for one in fit.estimates.findings if one.code == LAPLACE]
     return Latent(fit, differences.estimate, differences.error, differences.p_value), notes
 
 
@@ -268,9 +264,9 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
     fit, notes = _fitted(ready, structure, asked, bool(separated))
-    notes += [c.text for c in fit.estimates.conditions if c.code == LAPLACE]
+    notes += [one for one in fit.estimates.findings if one.code == LAPLACE]
     if separated:
-        notes.append(f"{separated[0]}, which no finite coefficient describes: differences have likelihood ratio tests")
+        notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():
@@ -365,14 +361,16 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     return chosen
 
 
-def _fitted(ready: pa.Table, structure: ChosenModel, asked: Request, separated: bool = False) -> tuple[Fit, list[str]]:
+def _fitted(
+    ready: pa.Table, structure: ChosenModel, asked: Request, separated: bool = False
+) -> tuple[Fit, list[Finding]]:
     return first_to_trust(
         structure.model, structure.formulas, ready, engine=asked.engine, link=asked.link, timeout=asked.timeout,
         separated=separated,
     )  # fmt: skip
 
 
-def _separated(ready: pa.Table, scale: Scale) -> list[str]:
+def _separated(ready: pa.Table, scale: Scale) -> list[Finding]:
     """Say which system is rated in such a way that no finite coefficient describes it."""
     used, codes = np.unique(_as_numbers(ready, scale)["rating"].to_numpy(), return_inverse=True)
     labels = dict(zip(scale.scores, scale.labels, strict=False))
@@ -383,6 +381,11 @@ def _separated(ready: pa.Table, scale: Scale) -> list[str]:
         for system in dict.fromkeys(systems)
     }
     return separated_levels(names, counts, np.bincount(codes).tolist())
+
+
+def _in_words(separated: Finding) -> str:
+    values = separated.values
+    return f"{values['level']} {values['how']} {values['rating']}".strip()
 
 
 def _quantile(conf_level: float, df: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -12,14 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.checks import choice, seconds, share, whole
 from ordbridge.comparison.analysis import ESTIMANDS, Analysis, Request, analyse
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
 from ordbridge.comparison.result import Comparison
-from ordbridge.comparison.tables import (
-    analysis_rows,
+from ordbridge.comparison.result_rows import (
     design_row,
     model_rows,
     pair_rows,
@@ -27,18 +25,21 @@ from ordbridge.comparison.tables import (
     share_rows,
     tables,
 )
-from ordbridge.data import RatingTable, check, read
+from ordbridge.comparison.wording import disagreement
 from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
-from ordbridge.progress import Progress, part_of
+from ordbridge.reading import RatingTable, check, read
+from ordbridge.results.finding import Finding, found, has, worst_first
+from ordbridge.support.arguments import choice, proportion, seconds, whole
+from ordbridge.support.progress import Progress, part_of
 
-__all__ = ["compare"]
+__all__ = ["CompareOptions", "compare"]
 
 CORRECT = ("criteria", "none")
-UNSAID = ("the model was fitted again by the native engine, as all others are",)  # which the note on the bootstrap says
+UNSAID = ("refitted-natively",)  # which the note on the bootstrap says
 SET_ASIDE = (
     "not-a-rating",
     "no-variation",
@@ -53,6 +54,41 @@ FEW = ("few-raters", "few-items")
 ALLOWED = "The test used here allows for it."
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """What is seldom changed about a comparison.
+
+    Attributes
+    ----------
+    correct
+        ``"criteria"``: the comparisons of all criteria are one family. ``"none"``: each criterion is its own.
+    link
+        Of ordinal models.
+    test
+        On the latent scale: ``"auto"``, Wald's z; with fewer than thirty participants or items Student's t, with the
+        degrees of freedom of the linear mixed model with the same terms; with fewer than ten that differ in how they
+        rate systems a bootstrap, the likelihood ratio with Bartlett's correction. Or ``"wald"``, ``"t"``, ``"lrt"``,
+        ``"bootstrap"``.
+    timeout
+        Seconds that one fit may take.
+    draws
+        Of the bootstrap: by default 199, and fewer, down to 49, where there are so many ratings, pairs and criteria
+        that these would take more than some minutes.
+    seed, jobs, store, progress
+        Of the bootstrap, as for :meth:`ordbridge.Fit.test`.
+    """
+
+    correct: str = "criteria"
+    link: str = "logit"
+    test: str = "auto"
+    timeout: float | None = None
+    draws: int | None = None
+    seed: int = 0
+    jobs: int = 1
+    store: str | PathLike[str] | None = None
+    progress: Callable[[Progress], None] | None = None
+
+
 def compare(
     data: Any,
     *,
@@ -61,29 +97,15 @@ def compare(
     system: str | None = None,
     rating: str | Sequence[str] | None = None,
     criterion: str | None = None,
-    levels: Sequence[str] | None = None,
-    scale: Sequence[float] | None = None,
-    columns: str | None = None,
-    format: str | None = None,
-    sheet: str | None = None,
-    join: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     estimand: str = "points",
     reference: str | None = None,
     adjust: str | None = None,
-    correct: str = "criteria",
     model: str | None = None,
     formula: str | None = None,
-    link: str = "logit",
     engine: str = "r",
-    test: str = "auto",
     conf_level: float = 0.95,
-    draws: int | None = None,
-    seed: int = 0,
-    jobs: int = 1,
-    store: str | PathLike[str] | None = None,
-    timeout: float | None = None,
-    anyway: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    force: bool = False,
+    options: CompareOptions | None = None,
 ) -> Comparison:
     """Say which system is rated higher, by how much, and how sure that is.
 
@@ -97,10 +119,9 @@ def compare(
     ----------
     data
         A file, a table, or what :func:`ordbridge.read` returned.
-    participant, item, system, rating, criterion, levels, columns, format, sheet, join
-        How to read it, where it is not recognised; see :func:`ordbridge.read`.
-    scale
-        The lowest and the highest rating that the scale has, for :func:`ordbridge.check`.
+    participant, item, system, rating, criterion
+        Its columns, where they are not recognised. For all other options of reading give what :func:`ordbridge.read`
+        returned.
     estimand
         What the test, the interval, the ranking and every sentence are about. ``"points"``: the difference of expected
         ratings. ``"latent"``: the difference on the latent scale of an ordinal model.
@@ -109,38 +130,25 @@ def compare(
     adjust
         ``"holm"`` (default), ``"tukey"``, ``"bonferroni"``, ``"sidak"``, ``"fdr"``, ``"none"``, or ``"dunnett"``, the
         default with a reference.
-    correct
-        ``"criteria"``: the comparisons of all criteria are one family. ``"none"``: each criterion is its own.
     model, formula
         ``"clmm"``, ``"clm"``, ``"lmer"`` or ``"lm"``, and a formula such as ``"rating ~ system + (1 | participant)"``,
         where they are not to be chosen here. Columns have the names of their roles. The linear model of the points has
         the same formula; ``"lmer"`` and ``"lm"`` leave the ordinal model out.
-    link
-        Of ordinal models.
     engine
         ``"r"``: R fits, started at the native optimum. ``"fast"``: the native engine alone.
-    test
-        In points: ``"auto"``, Satterthwaite's t of the linear mixed model (Welch's t where nothing repeats; an exact
-        test where a system always has the same rating). On the latent scale: ``"auto"``, Wald's z; with fewer than
-        thirty participants or items Student's t, with the degrees of freedom of the linear mixed model with the same
-        terms; with fewer than ten that differ in how they rate systems a bootstrap, the likelihood ratio with
-        Bartlett's correction. Or ``"wald"``, ``"t"``, ``"lrt"``, ``"bootstrap"``.
     conf_level
         Level of the intervals; 1 − conf_level is the level of the tests.
-    draws
-        Of the bootstrap: by default 199, and fewer, down to 49, where there are so many ratings, pairs and criteria
-        that these would take more than some minutes.
-    seed, jobs, store, progress
-        Of the bootstrap, as for :meth:`ordbridge.Fit.test`.
-    timeout
-        Seconds that one fit may take.
-    anyway
+    force
         Whether to go on although :func:`ordbridge.check` finds errors in the ratings.
+    options
+        Link, test of the latent scale, family of the correction, time limit, and how a bootstrap is made.
 
     Returns
     -------
     Comparison
-        Its tables ``ranking`` and ``pairs``, ``sentences``, ``plot()``, ``report(path)``, ``latex()``, ``markdown()``.
+        Its tables ``ranking`` and ``pairs``, ``answer``, ``plot()``, ``report(path)``, ``latex()``, ``markdown()``. In
+        points the test is Satterthwaite's t of the linear mixed model; Welch's t where nothing repeats; an exact test
+        where a system always has the same rating.
 
     References
     ----------
@@ -156,33 +164,28 @@ def compare(
     >>> found = ob.compare(ob.simulate.ratings(plan, truth, seed=1), engine="fast")
     >>> found.ranking["system"].to_pylist()
     ['B', 'A']
-    >>> print(found.sentences[1].split(". ")[0])
-    B is rated 0.83 points higher than A (95 % interval 0.51 to 1.14; p < .001, Holm)
+    >>> print(found.answer)
+    B is rated 0.83 points higher than A (95 % CI 0.51 to 1.14, p < .001).
     """
-    asked = _question(
-        estimand, reference, model, formula, link, engine, test, conf_level, draws, seed, jobs, timeout, store, progress
-    )
-    choice("correct", correct, CORRECT)
+    options = CompareOptions() if options is None else options
+    asked = _question(estimand, reference, model, formula, engine, conf_level, options)
+    choice("correct", options.correct, CORRECT)
     adjust = adjust or ("holm" if reference is None else "dunnett")
     choice("adjust", adjust, ADJUSTMENTS)
     if (adjust == "dunnett") != (reference is not None) and adjust in ("dunnett", "tukey"):
         raise InputError("adjust='dunnett' needs reference=, a system to compare with; adjust='tukey' is for all pairs")
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
-    how: dict[str, Any] = {"rating": rating, "levels": levels, "columns": columns, "format": format, "sheet": sheet}
-    ratings = data if isinstance(data, RatingTable) else read(data, **roles, **how, join=join)
+    ratings = read(data, rating=rating, **roles)
     if "system" not in ratings.table.column_names:
         raise InputError(
             f"no column of {ratings.source} was recognised as the system; give system= with one of "
             f"{', '.join(ratings.table.column_names)}"
         )
-    checks = check(ratings, scale=scale)
-    errors = [row for row in checks.table.to_pylist() if row["severity"] == "error" and row["problem"] not in SET_ASIDE]
-    if errors and not anyway:
-        reasons = [f"{row['what']}. {row['remedy']}" for row in errors]
-        return _unanswered(ratings, checks.table, reasons, {"adjust": adjust, "correct": correct, **_settings(asked)})
-    copied = "duplicated-rows" in checks.table["problem"].to_pylist()
-    answers, failures = _analyses(ratings, asked, copied)
-    return _result(ratings, checks.table, answers, failures, adjust, correct, asked)
+    noticed = (*check(ratings).findings, *ratings.notes)
+    if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
+        return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
+    answers, failures = _analyses(ratings, asked, has(noticed, "duplicated-rows"))
+    return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
 
 
 def _question(
@@ -190,35 +193,30 @@ def _question(
     reference: str | None,
     model: str | None,
     formula: str | None,
-    link: str,
     engine: str,
-    test: str,
     conf_level: float,
-    draws: int | None,
-    seed: int,
-    jobs: int,
-    timeout: float | None,
-    store: str | PathLike[str] | None,
-    progress: Callable[[Progress], None] | None,
+    options: CompareOptions,
 ) -> Request:
     """Check the settings before anything is read or fitted."""
     if model is not None:
         choice("model", model, tuple(KINDS))
     choice("estimand", estimand, ESTIMANDS)
-    choice("link", link, LINKS)
-    choice("test", test, TESTS)
-    if estimand == "points" and test not in ("auto", "t"):
-        raise InputError(f"test={test!r} is a test of the latent scale; add estimand='latent', or leave the test out")
+    choice("link", options.link, LINKS)
+    choice("test", options.test, TESTS)
+    if estimand == "points" and options.test not in ("auto", "t"):
+        raise InputError(
+            f"test={options.test!r} is a test of the latent scale; add estimand='latent', or leave the test out"
+        )
     if estimand == "latent" and model in ("lmer", "lm"):
         raise InputError(f"model={model!r} has no latent scale; leave it out, or use estimand='points'")
-    share("conf_level", conf_level)
-    if draws is not None:
-        whole("draws", draws, least=19)
-    whole("seed", seed, least=0)
+    proportion("conf_level", conf_level)
+    if options.draws is not None:
+        whole("draws", options.draws, least=19)
+    whole("seed", options.seed, least=0)
     reference = None if reference is None else str(reference)
     return Request(
-        estimand, reference, model, formula, link, engine_name(engine), test, conf_level, draws, seed, jobs,
-        seconds("timeout", timeout), store, progress,
+        estimand, reference, model, formula, options.link, engine_name(engine), options.test, conf_level,
+        options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
     )  # fmt: skip
 
 
@@ -291,7 +289,7 @@ def _settings(asked: Request) -> dict[str, Any]:
 
 def _result(
     ratings: RatingTable,
-    checks: pa.Table,
+    noticed: Sequence[Finding],
     answers: Sequence[Analysis],
     failures: Mapping[str | None, Exception],
     adjust: str,
@@ -301,28 +299,29 @@ def _result(
     alpha = 1.0 - asked.conf_level
     corrected = _corrected(answers, adjust, correct == "criteria", alpha)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
-    notes: dict[str, None] = {}
+    said: list[Finding] = []
+    for name, failure in failures.items():
+        said.append(found("no-answer" if isinstance(failure, FitError) else "not-usable", name, reason=str(failure)))
     for answer, its in zip(answers, corrected, strict=True):
         rows["ranking"] += ranking_rows(answer, its, alpha, asked.reference)
         rows["pairs"] += pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
         rows["shares"] += share_rows(answer)
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
-        said = [*_why(answer, asked), *(note for note in answer.notes if note not in UNSAID)]
-        notes |= dict.fromkeys(said if answer.criterion is None else [f"{answer.criterion}: {note}" for note in said])
-    for name, failure in failures.items():
-        notes[f"{name}: no answer, because {failure}" if name else f"No answer, because {failure}"] = None
+        said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family}
-    return Comparison(
+    made = Comparison(
         **tables(rows),
-        checks=analysis_rows(_still_true(checks, answers), failures),
         recognised=_columns(ratings.recognised),
-        notes=(*ratings.said, *notes),
-        asked=settings,
+        findings=(),
+        settings=settings,
         fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
     )
+    disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
+    kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
+    return replace(made, findings=worst_first(kept))
 
 
 def _fit_of(answer: Analysis) -> Fit | None:
@@ -340,22 +339,23 @@ def _latent_different(answer: Analysis, adjust: str, alpha: float) -> np.ndarray
     return different
 
 
-def _still_true(checks: pa.Table, answers: Sequence[Analysis]) -> pa.Table:
+def _still_true(noticed: Sequence[Finding], answers: Sequence[Analysis]) -> list[Finding]:
     """Say of few raters or items that the test allows for them, where it does."""
     if not answers or any({"wald", "lrt"} & set(answer.differences.tests) for answer in answers):
-        return checks
-    few = pc.is_in(checks["problem"], pa.array(FEW))
-    return checks.set_column(checks.column_names.index("remedy"), "remedy", pc.if_else(few, ALLOWED, checks["remedy"]))
+        return list(noticed)
+    allowed = {"wald": "", "advice": ALLOWED}
+    return [replace(one, values={**one.values, **allowed}) if one.code in FEW else one for one in noticed]
 
 
-def _unanswered(ratings: RatingTable, checks: pa.Table, reasons: Sequence[str], asked: dict[str, Any]) -> Comparison:
+def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict[str, Any]) -> Comparison:
     """Return a comparison without an answer, because the ratings have errors."""
-    notes = (*ratings.said, f"No answer, because {' '.join(reasons)} To go on all the same, give anyway=True")
     empty: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
     return Comparison(
-        **tables(empty), checks=checks, recognised=_columns(ratings.recognised), notes=notes,
-        asked={**asked, "comparisons": 0},
-    )  # fmt: skip
+        **tables(empty),
+        recognised=_columns(ratings.recognised),
+        findings=worst_first((found("ratings-have-errors"), *noticed)),
+        settings={**settings, "comparisons": 0},
+    )
 
 
 def _corrected(answers: Sequence[Analysis], adjust: str, over_criteria: bool, alpha: float) -> list[Corrected]:
@@ -373,42 +373,21 @@ def _corrected(answers: Sequence[Analysis], adjust: str, over_criteria: bool, al
     )
 
 
-def _why(answer: Analysis, asked: Request) -> list[str]:
-    """Say why this model and this test."""
+def _why(answer: Analysis) -> list[Finding]:
+    """Say why this test."""
     said = []
-    if answer.formula and asked.model is None and asked.formula is None:
-        said.append(_model_words(answer))
     tests = set(answer.differences.tests)
     if "bootstrap" in tests:
-        said.append(
-            f"p-values come from the likelihood ratio with Bartlett's correction ({answer.draws} simulated datasets): "
-            f"with {' and '.join(answer.few) or 'so few levels'} Wald's test, which R prints, rejects too often"
-        )
+        few = " and ".join(answer.few) or "so few levels"
+        said.append(found("bootstrap-used", draws=answer.draws, few=few))
     if "t" in tests and answer.estimand == "latent":
         df = answer.differences.df
         least = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (df.min(), df.max())))
-        said.append(
-            f"p-values and intervals have Student's t with {least} degrees of freedom, those of the linear mixed model "
-            "with the same terms; for z give test='wald'"
-        )
+        said.append(found("student-used", df=least))
     if "exact" in tests:
-        said.append("Systems that always have the same rating were compared by an exact test")
+        said.append(found("exact-used"))
     if answer.fit is not None and answer.fit.singular:
-        said.append("The fit is singular, as often in small studies: a variance is at zero or a correlation at ±1")
+        said.append(found("fit-singular"))
     if not np.isfinite(answer.mean_error).all():
-        said.append("A system that always has the same rating has no interval")
+        said.append(found("no-interval"))
     return said
-
-
-def _model_words(answer: Analysis) -> str:
-    """Say which models were used."""
-    if answer.estimand == "latent":
-        return f"{answer.model} was used because {answer.scale.why}: {answer.formula}"
-    text = f"Differences in points come from linear models, {answer.formula}"
-    if len(answer.systems) > 2:
-        text += ", and from one for each pair; the larger p-value counts"
-    if answer.latent is not None:
-        text += (
-            f". The latent difference is that of {answer.latent.fit.problem.model}: {answer.latent.fit.problem.formula}"
-        )
-    return text

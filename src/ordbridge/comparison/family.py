@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ordbridge.models.inference.adjust import holm
+from ordbridge.models.inference.adjust import adjusted_p, tukey
 
 __all__ = ["ADJUSTMENTS", "NAMES", "Corrected", "correct", "largest_of"]
 
@@ -97,23 +97,15 @@ def correct(
 
 
 def _by_p_values(p: np.ndarray, method: str, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    m = len(p)
-    if method == "none":
-        return p, np.full(m, alpha)
-    if method == "bonferroni":
-        return np.minimum(1.0, m * p), np.full(m, alpha / m)
-    if method == "sidak":
-        return -np.expm1(m * np.log1p(-np.minimum(p, 1 - 1e-16))), np.full(m, -np.expm1(np.log1p(-alpha) / m))
-    order = np.argsort(p, kind="stable")
-    rank = np.arange(m)
-    adjusted, alphas = np.empty(m), np.empty(m)
+    m, adjusted = len(p), adjusted_p(p, method)
+    found = int((adjusted < alpha).sum())
     if method == "holm":
-        adjusted = holm(p)
-        last = min(int((adjusted < alpha).sum()), m - 1)  # the step at which the method stops
-        alphas[order] = alpha / (m - np.minimum(rank, last))
+        alphas = np.empty(m)
+        steps = np.minimum(np.arange(m), min(found, m - 1))  # the method stops at the last of them
+        alphas[np.argsort(p, kind="stable")] = alpha / (m - steps)
         return adjusted, alphas
-    adjusted[order] = np.minimum(1.0, np.minimum.accumulate((m / (rank + 1) * p[order])[::-1])[::-1])
-    return adjusted, np.full(m, alpha * max(1, int((adjusted < alpha).sum())) / m)
+    level = {"none": alpha, "bonferroni": alpha / m, "sidak": -np.expm1(np.log1p(-alpha) / m)}
+    return adjusted, np.full(m, level.get(method, alpha * max(1, found) / m))
 
 
 def _joint(
@@ -125,7 +117,7 @@ def _joint(
 
     def survives(t: float, df: float) -> float:
         if method == "tukey":
-            return float(stats.studentized_range.sf(t * np.sqrt(2.0), levels, min(df, 1e6)))
+            return tukey(t, df, levels)
         return largest_of(t, df, correlation)
 
     t = stats.t.isf(p / 2, df)

@@ -14,6 +14,8 @@ from ordbridge.models import api
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.second_opinion import STOPPED_SHORT
+from ordbridge.results.finding import Finding, has
+from ordbridge.results.finding import found as noticed
 
 __all__ = ["first_to_trust", "linear_fitter", "native_instead"]
 
@@ -22,17 +24,17 @@ PER_PARAMETER = 2  # ratings, at least
 
 def native_instead(fit: Fit) -> bool:
     """Tell whether R's search ended below the optimum, so that the native fit takes its place."""
-    return any(condition.code == STOPPED_SHORT for condition in fit.estimates.conditions)
+    return has(fit.estimates.findings, STOPPED_SHORT)
 
 
-def linear_fitter(engine: str, timeout: float | None, notes: list[str]) -> Fitter:
+def linear_fitter(engine: str, timeout: float | None, notes: list[Finding]) -> Fitter:
     """Return what fits linear models with an engine, and notes where the native engine took R's place."""
 
     def fitted(model: str, formula: str, table: pa.Table) -> Fit:
         fit = _fit(model, formula, table, {"engine": engine, "timeout": timeout})
         if engine == "r" and (native_instead(fit) or not fit.converged):
             fit = _fit(model, formula, table, {"engine": "fast", "timeout": timeout})
-            notes.append("R's search did not reach the optimum of a linear model: the native fit was used")
+            notes.append(noticed("native-linear-fit"))
         if not fit.converged:
             raise FitError(f"{formula} did not converge")
         return fit
@@ -56,7 +58,7 @@ def first_to_trust(
     link: str,
     timeout: float | None,
     separated: bool = False,
-) -> tuple[Fit, list[str]]:
+) -> tuple[Fit, list[Finding]]:
     """Fit the first formula that can be fitted; return what happened on the way.
 
     Raises
@@ -67,22 +69,23 @@ def first_to_trust(
     options: dict[str, Any] = {"engine": engine, "timeout": timeout}
     if KINDS[model].ordinal:
         options["link"] = link
-    notes: list[str] = []
+    notes: list[Finding] = []
     for formula in formulas:
         fit, problem, said = _try(model, formula, data, options, separated)
         notes += said
         if fit is not None:
             return fit, notes
-        notes.append(f"{formula} {problem}")
+        notes.append(noticed("model-given-up", formula=formula, problem=problem))
     raise FitError(
-        f"no model could be fitted that can be trusted: {'; '.join(notes)}. Look for a system, participant or category "
-        "with hardly any rating, merge rare categories, or try another model (lmer, or clm without random effects)"
+        f"no model could be fitted that can be trusted: {'; '.join(one.what for one in notes)}. "
+        "Look for a system, participant or category with hardly any rating, merge rare categories, or try another "
+        "model (lmer, or clm without random effects)"
     )
 
 
 def _try(
     model: str, formula: str, data: pa.Table, options: dict[str, Any], separated: bool
-) -> tuple[Fit | None, str, list[str]]:
+) -> tuple[Fit | None, str, list[Finding]]:
     """Return a fit that can be trusted, or what is wrong with it, and what to say of a good one."""
     starts: list[dict[str, Any]] = [{}]
     if model == "clmm" and options["engine"] == "r":
@@ -107,9 +110,9 @@ def _try(
         if fit.n_obs < PER_PARAMETER * fit.estimates.edf:
             return None, f"has {fit.estimates.edf} parameters for {fit.n_obs} ratings, which are too few", []
         if fit.converged or separated:
-            said = ["R's optimiser was started at the optimum of the native engine"] if start else []
-            said += ["R's search stopped below the optimum: the native fit was used"] if short else []
+            said = [noticed("started-natively")] if start else []
+            said += [noticed("native-fit")] if short else []
             return fit, "", said
-        words = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
+        words = "; ".join(one.what for one in fit.estimates.findings if one.severity == "warning")
         problem = f"did not converge ({words})" if words else "did not converge"
     return None, problem, []

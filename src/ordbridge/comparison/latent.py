@@ -32,7 +32,8 @@ from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, on_row
 from ordbridge.models.inference.intervals import profile_end
 from ordbridge.models.inference.marginal_means import Effects
 from ordbridge.models.inference.reference_rows import reference_grid
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding, has
+from ordbridge.support.progress import Progress
 
 __all__ = ["TESTS", "Resampling", "draws_for", "latent_differences", "latent_spread", "latent_test"]
 
@@ -66,7 +67,7 @@ def latent_test(fit: Fit, few: bool, separated: bool, wanted: str) -> str:
         raise InputError("test='t' is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
     if wanted != "auto":
         return wanted
-    if few or any(condition.code == FEW_LEVELS for condition in fit.estimates.conditions):
+    if few or has(fit.estimates.findings, FEW_LEVELS):
         return "bootstrap"
     if separated:
         return "lrt"
@@ -99,7 +100,7 @@ def latent_differences(
     test: str,
     student: StudentDf | None = None,
     resampling: Resampling | None = None,
-) -> tuple[Differences, tuple[str, ...], int | None]:
+) -> tuple[Differences, tuple[Finding, ...], int | None]:
     """Compare pairs of systems on the latent scale.
 
     Parameters

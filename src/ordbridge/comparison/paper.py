@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ordbridge.comparison.family import NAMES
-from ordbridge.comparison.wording import corrected_by, units
-from ordbridge.escaping import for_latex, for_markdown
-from ordbridge.formats import listed, p_text, stars
+from ordbridge.comparison.wording import Units, corrected_by, units
+from ordbridge.models import fit_words
 from ordbridge.models.kinds import KINDS
-from ordbridge.report import manuscript, paragraphs
+from ordbridge.render.layout import ShownTable
+from ordbridge.support.formatting import listed, p_text, stars
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
-__all__ = ["caption", "in_units", "latex", "main_table", "markdown", "methods", "pairs_table", "references"]
+__all__ = [
+    "caption",
+    "counts",
+    "in_units",
+    "methods",
+    "models",
+    "pairs_grid",
+    "ranking_grid",
+    "ratings_grid",
+    "references",
+]
 
 TESTS = {
     "points": {
@@ -62,74 +70,100 @@ REFERENCES = {
 }
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a format writes what is not plain text."""
-
-    text: Callable[[str], str]
-    bold: Callable[[str], str]
-    raised: Callable[[str], str]
-
-
-PLAIN = Look(str, str, lambda text: f" {text}" if text else "")
-MARKDOWN = Look(
-    lambda text: for_markdown(text, in_table=True),
-    lambda text: f"**{text}**",
-    lambda text: f"<sup>{text}</sup>" if text else "",
-)
-LATEX = Look(for_latex, r"\textbf{{{}}}".format, lambda text: rf"\textsuperscript{{{text}}}" if text else "")
-
-
-def main_table(comparison: Comparison) -> pa.Table:
-    """Return a row for each system: its expected rating, interval and letters or stars on each criterion."""
-    head, rows = _ratings(comparison, PLAIN)
-    return pa.table({name: [row[k] for row in rows] for k, name in enumerate(head)})
-
-
-def pairs_table(comparison: Comparison) -> pa.Table:
-    """Return a row for each pair: its difference with interval, corrected p-value, and chance of being rated above."""
-    head, rows = _differences(comparison, PLAIN)
-    return pa.table({name: [row[k] for row in rows] for k, name in enumerate(head)})
-
-
 def caption(comparison: Comparison) -> str:
     """Return what stands above the table."""
     designs = [comparison.rows("design", criterion)[0] for criterion in comparison.criteria]
     scales = dict.fromkeys(design["scale"] for design in designs)
-    what = "Shares" if units(designs[0], comparison.asked["estimand"]).is_share else _quantity(comparison)
+    what = "Shares" if units(designs[0], comparison.settings["estimand"]).is_share else _quantity(comparison)
     scale = f" on a scale {next(iter(scales))}" if len(scales) == 1 else ""
-    n = comparison.asked["comparisons"]
-    how = f"{NAMES[comparison.asked['adjust']]}, {n} comparison{'' if n == 1 else 's'}"
-    text = f"{what}{scale}, with {100 * comparison.asked['conf_level']:g} % intervals."
-    if comparison.asked["reference"] is not None:
+    n = comparison.settings["comparisons"]
+    how = f"{NAMES[comparison.settings['adjust']]}, {n} comparison{'' if n == 1 else 's'}"
+    text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g} % intervals."
+    if comparison.settings["reference"] is not None:
         marks = "* p < .05, ** p < .01, *** p < .001"
-        return f"{text} Differences from {comparison.asked['reference']}: {marks} ({how})."
+        return f"{text} Differences from {comparison.settings['reference']}: {marks} ({how})."
     level = f"{comparison.alpha:.2g}".removeprefix("0")
-    return f"{text} Systems that share a letter cannot be told apart (p ≥ {level}; {how})."
+    shared = f"Systems that share a letter do not differ significantly (p ≥ {level}; {how})."
+    return f"{text} {shared} Bold: no system is significantly better."
 
 
-def markdown(comparison: Comparison) -> str:
-    """Return the tables, the methods paragraph and references in Markdown."""
-    parts = [f"**{for_markdown(caption(comparison))}**{_bold(comparison)}"]
-    for head, rows in (_ratings(comparison, MARKDOWN), _differences(comparison, MARKDOWN)):
-        lines = [head, [":--"] + ["--:"] * (len(head) - 1), *rows]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    parts += [for_markdown(methods(comparison)), "\n".join(f"- {for_markdown(one)}" for one in references(comparison))]
-    return "\n\n".join(parts)
+def ranking_grid(comparison: Comparison) -> ShownTable:
+    """Return the systems of the only criterion in columns: rating, interval, and letters of groups or stars."""
+    [criterion] = comparison.criteria
+    unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
+    rows = comparison.rows("ranking", criterion)
+    reference = comparison.settings["reference"]
+    marks = {row["system_a"]: stars(row["p_adjusted"]) for row in comparison.rows("pairs", criterion)}
+    table = {
+        "system": [row["system"] for row in rows],
+        _what(comparison).lower(): [unit.value(row["estimate"]) for row in rows],
+        f"{100 * comparison.settings['conf_level']:g} % CI": [_interval(row, unit) for row in rows],
+    }
+    if reference is None:
+        table["group"] = [row["letters"] for row in rows]
+    else:
+        table[f"against {reference}"] = [marks.get(row["system"], "") for row in rows]
+    return ShownTable(pa.table(table))
 
 
-def latex(comparison: Comparison, title: str = "", label: str = "tab:systems") -> str:
-    """Return the tables, the methods paragraph and references in LaTeX."""
-    ratings = _tabular(*_ratings(comparison, LATEX))
-    pairs = _tabular(*_differences(comparison, LATEX))
-    above = for_latex(title or f"{caption(comparison)}{_bold(comparison)}")
-    below = for_latex(_pairs_caption(comparison))
-    tables = [
-        [r"\begin{table}", r"\centering", *ratings, rf"\caption{{{above}}}", rf"\label{{{label}}}", r"\end{table}"],
-        [r"\begin{table}", r"\centering", *pairs, rf"\caption{{{below}}}", rf"\label{{{label}-pairs}}", r"\end{table}"],
-    ]
-    paragraphs = [methods(comparison), *references(comparison)]
-    return "\n\n".join(["\n".join(lines) for lines in tables] + [for_latex(text) for text in paragraphs])
+def ratings_grid(comparison: Comparison) -> ShownTable:
+    """Return a row for each system: its expected rating and interval on each criterion, with letters or stars.
+
+    Bold: no system is significantly better.
+    """
+    criteria = comparison.criteria
+    first = comparison.rows("ranking", criteria[0])
+    systems = list(dict.fromkeys(row["system"] for row in (*first, *comparison.ranking.to_pylist())))
+    reference = comparison.settings["reference"]
+    columns: dict[str, list[str]] = {"System": [f"{s} (reference)" if s == reference else s for s in systems]}
+    bold, raised = set(), {}
+    for criterion in criteria:
+        name = criterion or _what(comparison)
+        unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
+        rows = {row["system"]: row for row in comparison.rows("ranking", criterion)}
+        marks = {row["system_a"]: stars(row["p_adjusted"]) for row in comparison.rows("pairs", criterion)}
+        columns[name] = []
+        for place, system in enumerate(systems):
+            row = rows.get(system)
+            columns[name].append("–" if row is None else _rating(row, unit))
+            if row is None:
+                continue
+            if reference is None and "a" in (row["letters"] or ""):
+                bold.add((place, name))
+            raised[place, name] = marks.get(system, "") if reference is not None else row["letters"] or ""
+    return ShownTable(pa.table(columns), caption(comparison), bold=frozenset(bold), raised=raised)
+
+
+def _rating(row: dict[str, Any], unit: Units) -> str:
+    interval = "" if row["conf_low"] is None else f" [{unit.value(row['conf_low'])}, {unit.value(row['conf_high'])}]"
+    return f"{unit.value(row['estimate'])}{interval}"
+
+
+def pairs_grid(comparison: Comparison) -> ShownTable:
+    """Return a row for each pair: its difference with interval, corrected p-value, and chance of being rated above."""
+    level = f"{100 * comparison.settings['conf_level']:g} %"
+    rows = comparison.pairs.to_pylist()
+    unit = {row["criterion"]: units(row, comparison.settings["estimand"]) for row in comparison.design.to_pylist()}
+    columns = {
+        "Pair": [f"{row['system_a']} – {row['system_b']}" for row in rows],
+        "Criterion": [row["criterion"] for row in rows],
+        "Difference": [unit[row["criterion"]].value(row["difference"]) for row in rows],
+        f"{level} CI": [_interval(row, unit[row["criterion"]]) for row in rows],
+        "p": [_p(row["p_adjusted"]) for row in rows],
+        "P(first above)": [_chance(row) for row in rows],
+    }
+    if any(row["latent_p_value"] is not None for row in rows):
+        columns["latent p"] = [_p(row["latent_p_value"]) for row in rows]
+    raised = {(place, "p"): stars(row["p_adjusted"]) for place, row in enumerate(rows)}
+    return ShownTable(pa.table(columns), _pairs_caption(comparison), raised=raised)
+
+
+def _interval(row: dict[str, Any], unit: Units) -> str:
+    return "–" if row["conf_low"] is None else f"{unit.value(row['conf_low'])} to {unit.value(row['conf_high'])}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else p_text(value).removeprefix("p ").removeprefix("= ")
 
 
 def methods(comparison: Comparison) -> str:
@@ -139,11 +173,11 @@ def methods(comparison: Comparison) -> str:
 
 def references(comparison: Comparison) -> list[str]:
     """Return the references of the methods paragraph."""
-    asked, models = comparison.asked, comparison.models.to_pylist()
+    asked, models = comparison.settings, comparison.models.to_pylist()
     tests = {name for row in models if row["estimand"] == asked["estimand"] for name in row["test"].split(", ")}
     found: dict[str, None] = {}
     for fit in comparison.fits.values():
-        found |= dict.fromkeys(manuscript.references(fit))
+        found |= dict.fromkeys(fit_words.references(fit))
     if "latent" in {row["estimand"] for row in models if "|" in row["formula"]} and asked["formula"] is None:
         found[REFERENCES["slopes"]] = None
     if asked["estimand"] == "points" and asked["formula"] is None:
@@ -160,73 +194,11 @@ def references(comparison: Comparison) -> list[str]:
 
 
 def _quantity(comparison: Comparison) -> str:
-    return "Latent means" if comparison.asked["estimand"] == "latent" else "Expected ratings"
-
-
-def _bold(comparison: Comparison) -> str:
-    return "" if comparison.asked["reference"] is not None else " Bold: not below any other."
-
-
-def _ratings(comparison: Comparison, look: Look) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of the table of systems, in the order of the first criterion."""
-    criteria = comparison.criteria
-    first = comparison.rows("ranking", criteria[0])
-    systems = list(dict.fromkeys(row["system"] for row in (*first, *comparison.ranking.to_pylist())))
-    head = ["System", *(look.text(criterion or _what(comparison)) for criterion in criteria)]
-    rows = []
-    reference = comparison.asked["reference"]
-    for system in systems:
-        name = f"{system} (reference)" if system == reference else system
-        cells = [look.text(name)]
-        for criterion in criteria:
-            found = [row for row in comparison.rows("ranking", criterion) if row["system"] == system]
-            cells.append(_rating(comparison, criterion, found[0], look) if found else "–")
-        rows.append(cells)
-    return head, rows
+    return "Latent means" if comparison.settings["estimand"] == "latent" else "Expected ratings"
 
 
 def _what(comparison: Comparison) -> str:
-    return "Share" if units(comparison.design.to_pylist()[0], comparison.asked["estimand"]).is_share else "Rating"
-
-
-def _rating(comparison: Comparison, criterion: str | None, row: dict[str, Any], look: Look) -> str:
-    unit = units(comparison.rows("design", criterion)[0], comparison.asked["estimand"])
-    number = look.text(unit.value(row["estimate"]))
-    mark = row["letters"] or ""
-    if comparison.asked["reference"] is not None:
-        pairs = {pair["a"]: pair["adjusted"] for pair in comparison.rows("pairs", criterion)}
-        mark = stars(pairs.get(row["system"]))
-    elif "a" in mark:
-        number = look.bold(number)
-    interval = ""
-    if row["conf_low"] is not None:
-        interval = " " + look.text(f"[{unit.value(row['conf_low'])}, {unit.value(row['conf_high'])}]")
-    return f"{number}{interval}{look.raised(mark)}"
-
-
-def _differences(comparison: Comparison, look: Look) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of the table of pairs."""
-    several = comparison.criteria != (None,)
-    level = f"{100 * comparison.asked['conf_level']:g} %"
-    head = ["Pair", *(["Criterion"] if several else []), "Difference", f"{level} interval", "p", "P(first above)"]
-    beside = any(row["latent_p_value"] is not None for row in comparison.pairs.to_pylist())
-    head += ["latent p"] if beside else []
-    rows = []
-    for row in comparison.pairs.to_pylist():
-        unit = units(comparison.rows("design", row["criterion"])[0], comparison.asked["estimand"])
-        interval = (
-            "–" if row["conf_low"] is None else f"{unit.value(row['conf_low'])} to {unit.value(row['conf_high'])}"
-        )
-        p = "–" if row["adjusted"] is None else p_text(row["adjusted"]).removeprefix("p ").removeprefix("= ")
-        latent = row["latent_p_value"]
-        cells = [f"{row['a']} – {row['b']}", *([row["criterion"] or ""] if several else [])]
-        cells += [unit.value(row["difference"]), interval]
-        shown = [look.text(cell) for cell in cells]
-        shown += [look.text(p) + look.raised(stars(row["adjusted"])), look.text(_chance(row))]
-        if beside:
-            shown.append(look.text("–" if latent is None else p_text(latent).removeprefix("p ").removeprefix("= ")))
-        rows.append(shown)
-    return [look.text(name) for name in head], rows
+    return "Share" if units(comparison.design.to_pylist()[0], comparison.settings["estimand"]).is_share else "Rating"
 
 
 def _chance(row: dict[str, Any]) -> str:
@@ -235,20 +207,32 @@ def _chance(row: dict[str, Any]) -> str:
     return f"{100 * row['superiority']:.0f} %{interval}"
 
 
-def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    body = [" & ".join(row) + r" \\" for row in rows]
-    columns = "l" + "r" * (len(head) - 1)
-    top = " & ".join(head) + r" \\"
-    return [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", top, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-
-
 def _pairs_caption(comparison: Comparison) -> str:
-    level = f"{100 * comparison.asked['conf_level']:g} %"
+    level = f"{100 * comparison.settings['conf_level']:g} %"
     return (
         f"Differences between systems {in_units(comparison)} with {level} intervals and corrected p-values "
         f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second. "
         f"* p < .05, ** p < .01, *** p < .001.{_latent_words(comparison)}"
     )
+
+
+def counts(comparison: Comparison) -> str:
+    """Say in short who rated what.
+
+    The largest criterion speaks for all where they differ.
+    """
+    design = max(comparison.design.to_pylist(), key=lambda row: row["ratings"])
+    parts = [f"{design[name]:,} {word}" for name, word in (("participants", "raters"), ("items", "items"))
+             if design[name]]  # fmt: skip
+    total = sum(row["ratings"] for row in comparison.design.to_pylist())
+    return f"{' × '.join(parts)}{', ' if parts else ''}{total:,} ratings"
+
+
+def models(comparison: Comparison) -> str:
+    """Say in short which models were fitted, and with what."""
+    names = dict.fromkeys(KINDS[row["model"]].name for row in comparison.models.to_pylist() if row["formula"])
+    with_ = dict.fromkeys(fit_words.fitted_with(fit) for fit in comparison.fits.values())
+    return f"{listed(list(names)) if names else 'no model'}{f' ({listed(list(with_))})' if with_ else ''}"
 
 
 def _study(comparison: Comparison) -> str:
@@ -280,7 +264,7 @@ def _count(number: int | None, what: str) -> str:
 
 def in_units(comparison: Comparison) -> str:
     """Say in which units differences are."""
-    return "on the latent scale" if comparison.asked["estimand"] == "latent" else "in rating points"
+    return "on the latent scale" if comparison.settings["estimand"] == "latent" else "in rating points"
 
 
 def _latent_words(comparison: Comparison) -> str:
@@ -296,16 +280,16 @@ def _models(comparison: Comparison) -> list[str]:
             continue
         fit = comparison.fits[row["criterion"]]
         link = f" with {fit.problem.link} link" if KINDS[row["model"]].ordinal else ""
-        how = f"fitted with {paragraphs.fitted_with(fit)}" if fit.problem.model == row["model"] else "fitted likewise"
+        how = f"fitted with {fit_words.fitted_with(fit)}" if fit.problem.model == row["model"] else "fitted likewise"
         text = f"a {KINDS[row['model']].name}{link}, {row['formula']}, {how}"
         told.setdefault((row["estimand"], text), []).append(row["criterion"] or "")
     sentences = []
     for (estimand, text), criteria in told.items():
         of = f" of {listed(criteria)}" if len(comparison.criteria) > 1 and len(told) > len(MODELS_OF) else ""
         sentences.append(f"{MODELS_OF[estimand]}{of} come from {text}.")
-    if comparison.asked["formula"] is None and any("|" in formula for _, formula in told):
+    if comparison.settings["formula"] is None and any("|" in formula for _, formula in told):
         sentences.append("Random effects are all that the design identifies (Barr et al. 2013).")
-    if comparison.asked["estimand"] == "points" and any(row["systems"] > 2 for row in comparison.design.to_pylist()):
+    if comparison.settings["estimand"] == "points" and any(row["systems"] > 2 for row in comparison.design.to_pylist()):
         sentences.append(
             "Each pair was also compared in a linear mixed model of its own ratings, and the larger p-value was used."
         )
@@ -316,7 +300,7 @@ MODELS_OF = {"points": "Expected ratings and differences in points", "latent": "
 
 
 def _tests(comparison: Comparison) -> str:
-    asked = comparison.asked
+    asked = comparison.settings
     used: dict[str, None] = {}
     for row in comparison.models.to_pylist():
         if row["estimand"] == asked["estimand"]:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.comparison.api import compare
+from ordbridge.comparison.api import CompareOptions, compare
 from ordbridge.comparison.result import Comparison
-from ordbridge.data import RatingTable, read
 from ordbridge.errors import InputError
-from ordbridge.formats import listed, p_text
-from ordbridge.models.inference.adjust import holm
+from ordbridge.models.inference.adjust import adjusted_p
 from ordbridge.planning.interim import Decision, decide
 from ordbridge.planning.ledger import Ledger
 from ordbridge.planning.planned_test import PlannedTest, usable
 from ordbridge.planning.protocol import Protocol, model_of
+from ordbridge.reading import RatingTable, read
+from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.results.finding import Finding, worst_first
+from ordbridge.results.finding import found as noticed
+from ordbridge.results.result import Result
+from ordbridge.support.formatting import listed, p_text
 
 __all__ = ["PlannedComparison", "compare_as_planned", "departures"]
 
+BEYOND = "Beyond the plan, without its boundaries and critical values"
 NEAR = 0.05  # of a planned number: less is not worth a word
 
 
-@dataclass(frozen=True)
-class PlannedComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedComparison(Result):
     """What a planned analysis found.
 
     Attributes
@@ -41,19 +46,68 @@ class PlannedComparison:
         ``critical_value`` (what ``p_adjusted`` has to fall below; with looks it is ``p_value``), ``found``, and after
         looks ``estimate, conf_low, conf_high``, the median-unbiased estimate as in
         :class:`ordbridge.planning.Decision`.
-    sentences
+    said
         What they say.
     departures
-        Where the data differ from the plan, a sentence each.
+        Where the data differ from the plan.
     decision
         Of a plan with looks: what ``ordbridge stop`` says about the same ratings.
     """
 
+    kind: ClassVar[str] = "planned comparison"
+    title = "The planned comparison"
     comparison: Comparison
     tests: pa.Table
-    sentences: tuple[str, ...]
-    departures: tuple[str, ...]
+    said: tuple[str, ...]
+    departures: tuple[Finding, ...]
     decision: Decision | None = None
+
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """What the planned tests say."""
+        return "\n".join(self.said)
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """Whether the data are as planned, and who rated what."""
+        return f"{'' if self.departures else 'The data are as planned. '}{self.comparison.counted}"
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
+        """Where the data differ from the plan, and what to know of the comparison."""
+        of_look = () if self.decision is None else self.decision.findings
+        return worst_first((*self.departures, *of_look, *self.comparison.findings))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """What was asked."""
+        return self.comparison.settings
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The planned tests, and the tables of the comparison."""
+        return {"tests": self.tests, **self.comparison.tables}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the planned tests."""
+        return [ShownTable(self.tests, "Planned tests")]
+
+    def sections(self) -> Sequence[Section]:
+        """Return what goes beyond the plan."""
+        beyond = Section(BEYOND, (self.comparison.answer, *self.comparison.main()))
+        return [beyond, *self.comparison.sections()]
+
+    def figures(self) -> Figures:
+        """Return the pictures of the comparison."""
+        return self.comparison.figures()
+
+    def methods(self) -> str:
+        """Return the methods paragraph of the comparison."""
+        return self.comparison.methods()
+
+    def references(self) -> list[str]:
+        """Return its references."""
+        return self.comparison.references()
 
 
 def compare_as_planned(
@@ -89,15 +143,14 @@ def compare_as_planned(
         ratings,
         model=protocol.model,
         formula=protocol.formula,
-        link=protocol.link or "logit",
         engine=engine,
         conf_level=1 - protocol.alpha,
-        progress=progress,
+        options=CompareOptions(link=protocol.link or "logit", progress=progress),
     )
     for row in rows:
         row["difference"] = _points(found, row["criterion"], row["low"], row["high"])
     tests = pa.Table.from_pylist(rows, schema=SCHEMA)
-    sentences = _sentences(rows, protocol) if decision is None else (decision.sentence, *decision.notes)
+    sentences = _sentences(rows, protocol) if decision is None else (decision.answer,)
     return PlannedComparison(found, tests, sentences, tuple(departures(ratings, protocol)), decision)
 
 
@@ -126,7 +179,7 @@ def _tests(table: pa.Table, protocol: Protocol, engine: str) -> list[dict[str, A
         rows += [
             row | {"low": low, "high": high, "p_value": tested.pair(low, high).p_value} for low, high in protocol.pairs
         ]
-    for row, p in zip(rows, holm(np.array([row["p_value"] for row in rows])).tolist(), strict=True):
+    for row, p in zip(rows, adjusted_p(np.array([row["p_value"] for row in rows]), "holm").tolist(), strict=True):
         row |= {"p_adjusted": p, "critical_value": protocol.critical_value, "found": p < protocol.critical_value}
     return rows
 
@@ -161,8 +214,8 @@ def _of_look(decision: Decision, protocol: Protocol) -> dict[str, Any]:
 def _points(found: Comparison, criterion: str | None, low: str | None, high: str | None) -> float | None:
     """Return how many rating points the second system is above the first."""
     for row in found.rows("pairs", criterion):
-        if {row["a"], row["b"]} == {low, high}:
-            return float(row["difference"] if row["a"] == high else -row["difference"])
+        if {row["system_a"], row["system_b"]} == {low, high}:
+            return float(row["difference"] if row["system_a"] == high else -row["difference"])
     return None
 
 
@@ -187,18 +240,18 @@ def _sentences(rows: list[dict[str, Any]], protocol: Protocol) -> tuple[str, ...
     return tuple(line[0].upper() + line[1:] for line in lines)
 
 
-def departures(ratings: RatingTable, protocol: Protocol) -> Iterator[str]:
-    """Say where the data differ from the plan, a sentence each."""
+def departures(ratings: RatingTable, protocol: Protocol) -> Iterator[Finding]:
+    """Say where the data differ from the plan."""
     table = ratings.table
     columns = {name: table[name].to_pylist() for name in table.column_names}
     there = dict.fromkeys(str(name) for name in columns["system"] if name is not None)
     if extra := [name for name in there if name not in protocol.systems]:
-        yield f"The plan has no system {listed(extra)}."
+        yield noticed("unplanned-system", systems=listed(extra))
     if missing := [name for name in protocol.systems if name not in there]:
-        yield f"The planned system {listed(missing)} is not in the data."
+        yield noticed("system-missing", systems=listed(missing))
     criteria = len(set(columns.get("criterion", [None])))
     if criteria != protocol.criteria:
-        yield f"{protocol.criteria} {_plural('criterion', protocol.criteria)} planned, {criteria} in the data."
+        yield noticed("criteria-differ", planned=protocol.criteria, seen=criteria)
     ratings_each = table.num_rows / criteria
     texts = set(zip(columns.get("item", []), columns["system"], strict=False))
     counts = {
@@ -208,20 +261,16 @@ def departures(ratings: RatingTable, protocol: Protocol) -> Iterator[str]:
     }
     for name, (planned, seen) in counts.items():
         if abs(seen - planned) > NEAR * planned:
-            yield f"{planned} {name} were planned, there are {seen}."
+            yield noticed("count-differs", planned=planned, what=name, seen=seen)
     each = ratings_each / len(texts) if texts else 0.0
     if each and abs(each - protocol.ratings_per_text) > NEAR * protocol.ratings_per_text:
-        yield f"{protocol.ratings_per_text:g} ratings per text were planned, there are {each:.3g} on average."
+        yield noticed("ratings-per-text-differ", planned=protocol.ratings_per_text, seen=each)
     categories = len(set(columns["rating"]))
     if protocol.levels is not None and categories > protocol.levels:
-        yield f"A scale of {protocol.levels} categories was planned, the ratings have {categories}."
+        yield noticed("categories-differ", planned=protocol.levels, seen=categories)
     seen_twice = table.num_rows - len(set(zip(*(columns[n] for n in _KEY if n in columns), strict=True)))
     if protocol.texts_per_participant is not None and seen_twice:
-        yield f"Nobody was to see an item twice; {seen_twice} ratings are of an item that the participant had rated."
+        yield noticed("item-seen-twice", n=seen_twice)
 
 
 _KEY = ("participant", "item", "criterion")
-
-
-def _plural(word: str, count: int) -> str:
-    return {"criterion": "criterion" if count == 1 else "criteria"}[word]

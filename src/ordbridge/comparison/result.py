@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from ordbridge.comparison import paper, wording
 from ordbridge.errors import InputError
+from ordbridge.render import figures
+from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results.finding import Finding
+from ordbridge.results.result import Result
+from ordbridge.support.formatting import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ordbridge.models.fit import Fit
-    from ordbridge.report.html import Page
 
 __all__ = ["Comparison"]
 
-UNPRINTED = ("std_error", "superiority", "superiority_low", "superiority_high")
+MOST_PAIRS = 10  # that are shown on the terminal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """Which system is rated higher, by how much, and how sure that is.
 
-    Everything but the columns ``latent_…`` is about the one estimand in ``asked["estimand"]``.
+    Everything but the columns ``latent_…`` is about the one estimand in ``settings["estimand"]``.
 
     Attributes
     ----------
@@ -37,12 +39,14 @@ class Comparison:
         share one cannot be told apart; null with a reference), n, mean (of the ratings as they are), always (the rating
         that a system always has; null if it has several).
     pairs
-        criterion, a, b, difference (of a from b, in rating points), conf_low, conf_high, std_error, df, p_value,
-        adjusted (the corrected p-value; null where the design cannot tell two systems apart), superiority (the
-        difference as the probability that a text of a is rated above one of b), superiority_low, superiority_high, test
+        criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
+        std_error, df, p_value,
+        p_adjusted (the corrected p-value; null where the design cannot tell two systems apart), superiority (the
+        difference as the probability that a text of the first is rated above one of the second), superiority_low,
+        superiority_high, test
         (``t``, ``welch``, ``exact``; on the latent scale ``wald``, ``t``, ``lrt``, ``bootstrap``), latent_difference
         and latent_p_value (what R's clmm or clm prints, uncorrected: the other question), latent_agrees (whether both
-        scales say the same after the correction). Intervals of differences exclude 0 exactly where ``adjusted`` is
+        scales say the same after the correction). Intervals of differences exclude 0 exactly where ``p_adjusted`` is
         below 1 − conf_level.
     shares
         criterion, system, category, n, share; of a slider none.
@@ -52,37 +56,37 @@ class Comparison:
         answer is about these).
     models
         criterion, estimand, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
-    checks
-        What is wrong with the ratings (:func:`ordbridge.check`), and with the analysis.
+    findings
+        What is wrong with the ratings (:func:`ordbridge.check`) and with the analysis, and what was decided on the way.
     recognised
         What each role was taken from.
-    notes
-        What was decided on the way, in sentences.
-    asked
-        The settings: estimand, reference, adjust, correct, conf_level, engine, seed, comparisons.
+    settings
+        estimand, reference, adjust, correct, conf_level, engine, seed, comparisons.
     fits
         The fitted models by criterion: the ordinal one where there is one, otherwise the linear one of all systems.
     """
 
+    kind: ClassVar[str] = "comparison"
     ranking: pa.Table
     pairs: pa.Table
     shares: pa.Table
     design: pa.Table
     models: pa.Table
-    checks: pa.Table
     recognised: Mapping[str, str]
-    notes: tuple[str, ...]
-    asked: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+    settings: Mapping[str, Any]
     fits: Mapping[str | None, Fit] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say in one line what was compared."""
         systems = dict.fromkeys(self.ranking["system"].to_pylist())
-        return f"<comparison of {', '.join(systems) or 'nothing'}: {'; '.join(self.answer)}>"
+        return f"<comparison of {', '.join(systems) or 'nothing'}: {'; '.join(self.answer.splitlines())}>"
 
-    def __str__(self) -> str:
-        """Return the answer as lines of text, or why there is none."""
-        return "\n".join(self.sentences) if self.criteria else self.notes[-1]
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What the report is called."""
+        systems = list(dict.fromkeys(self.ranking["system"].to_pylist()))
+        return f"Comparison of {listed(systems)}" if 0 < len(systems) <= wording.MOST_NAMED else "Comparison of systems"
 
     @property
     def criteria(self) -> tuple[str | None, ...]:
@@ -92,113 +96,112 @@ class Comparison:
     @property
     def alpha(self) -> float:
         """The level below which a corrected p-value counts as a difference."""
-        return round(1.0 - float(self.asked["conf_level"]), 12)
+        return round(1.0 - float(self.settings["conf_level"]), 12)
 
     @property
-    def answer(self) -> tuple[str, ...]:
-        """Which system is rated highest, in a sentence for each criterion."""
-        return tuple(wording.headline(self, criterion) for criterion in self.criteria)
+    def answer(self) -> str:  # type: ignore[override]
+        """Which system is rated highest and by how much, in a line for each criterion."""
+        if not self.criteria:
+            return "There is no answer."
+        return "\n".join(wording.headline(self, criterion) for criterion in self.criteria)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer, and every pair in a sentence that names systems, direction and size."""
-        lines: list[str] = []
-        for criterion, first in zip(self.criteria, self.answer, strict=True):
-            lines += [first, *wording.pair_sentences(self, criterion)]
-        return tuple(lines)
+        """Every pair in a sentence that names systems, direction and size."""
+        return tuple(line for criterion in self.criteria for line in wording.pair_sentences(self, criterion))
 
-    def _require_answer(self) -> None:
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """Who rated what, by which models it was compared, and what was taken for what."""
+        columns = "; ".join(f"{role} = {source}" for role, source in self.recognised.items())
         if not self.criteria:
-            raise InputError(f"there is no answer to write: {self.notes[-1]}")
+            return f"Columns: {columns}."
+        counts = paper.counts(self)
+        return f"{counts}; {paper.models(self)}. Columns: {columns}."
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        return {name: getattr(self, name) for name in ("ranking", "pairs", "shares", "design", "models")}
 
     def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
         """Return the rows of one of the tables that are about one criterion."""
         return [row for row in getattr(self, table).to_pylist() if row["criterion"] == criterion]
 
-    def methods(self) -> str:
-        """Return the paragraph for the methods section."""
-        self._require_answer()
-        return paper.methods(self)
+    def main(self) -> Sequence[ShownTable]:
+        """Return the systems with their expected ratings."""
+        if not self.criteria:
+            return []
+        return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
-    def references(self) -> list[str]:
-        """Return the references that the paragraph needs."""
-        self._require_answer()
-        return paper.references(self)
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the systems, and the differences."""
+        return [paper.ratings_grid(self), paper.pairs_grid(self)] if self.criteria else []
 
-    def main_table(self) -> pa.Table:
-        """Return the table of a paper: one row per system, one column per criterion."""
-        self._require_answer()
-        return paper.main_table(self)
+    def sections(self) -> Sequence[Section]:
+        """Return the picture, the differences, and what is behind them."""
+        if not self.criteria:
+            return []
+        differences: list[Block] = [Bullets(self.sentences)]
+        if "differences" in self.figures():
+            differences.append(ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals"))
+        differences.append(paper.pairs_grid(self))
+        found = [
+            Section(
+                "Ratings", (ShownPicture("ratings", "Categories chosen, and expected ratings with their intervals"),)
+            ),
+            Section("Differences", tuple(differences)),
+            Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
+        ]
+        behind = {"pairs": "Differences in numbers", "ranking": "Expected ratings in numbers",
+                  "design": "Who rated what", "shares": "How often each category was chosen"}  # fmt: skip
+        for name, caption in behind.items():
+            if (table := getattr(self, name)).num_rows:
+                found.append(Section(caption, (ShownTable(_plain(table)),), folded=True))
+        return found
 
-    def markdown(self) -> str:
-        """Return the table with letters and stars, the differences, and the methods paragraph in Markdown."""
-        self._require_answer()
-        return paper.markdown(self)
-
-    def latex(self, caption: str = "", label: str = "tab:systems") -> str:
-        """Return the table with letters and stars, the differences, and the methods paragraph in LaTeX (booktabs)."""
-        self._require_answer()
-        return paper.latex(self, caption, label)
+    def figures(self) -> Figures:
+        """Return the ratings of the systems, and their differences."""
+        if not self.criteria:
+            return Figures()
+        rows = self.pairs.to_pylist()
+        drawn: dict[str, Callable[[], Any]] = {"ratings": self.plot}
+        if any(row["conf_low"] is not None for row in rows):
+            for row in rows:
+                of = "" if row["criterion"] is None else f"{row['criterion']}: "
+                row["label"] = f"{of}{row['system_a']} – {row['system_b']}"
+                row["differs"] = wording.differ(row, self.alpha)
+            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"])
+        return Figures(drawn)
 
     def plot(self, criterion: str | None = None) -> Figure:
-        """Draw the shares of the categories beside the expected ratings with their intervals.
+        """Draw how often each category was chosen beside the expected ratings with their intervals.
 
         Parameters
         ----------
         criterion
             Which one; ``None`` for all of them, one below the other.
         """
-        from ordbridge import figures
-
-        self._require_answer()
+        if not self.criteria:
+            raise InputError("there is no answer to draw: the ratings have errors")
         if criterion is not None and criterion not in self.criteria:
             raise InputError(f"there is no criterion {criterion!r}; there are {', '.join(map(repr, self.criteria))}")
-        shown = self.criteria if criterion is None else (criterion,)
         panels = []
-        for one in shown:
+        for one in self.criteria if criterion is None else (criterion,):
             design = self.rows("design", one)[0]
-            panels.append(
-                figures.SystemRatings(
-                    title=one or "",
-                    ranking=self.rows("ranking", one),
-                    shares=self.rows("shares", one),
-                    ends=(design["scale_low"], design["scale_high"]),
-                )
-            )
-        return figures.systems(panels, self.asked["conf_level"])
+            ends = (design["scale_low"], design["scale_high"])
+            panels.append(figures.SystemRatings(one or "", self.rows("ranking", one), self.rows("shares", one), ends))
+        return figures.systems(panels, self.settings["conf_level"])
 
-    def page(self, repeat: str = "") -> Page:
-        """Return the report as a page."""
-        from ordbridge.comparison.page import page
+    def methods(self) -> str:
+        """Return the paragraph for the methods section."""
+        return paper.methods(self) if self.criteria else ""
 
-        return page(self, repeat)
+    def references(self) -> list[str]:
+        """Return the references that the paragraph needs."""
+        return paper.references(self) if self.criteria else []
 
-    def report(self, path: str | os.PathLike[str], repeat: str = "") -> Path:
-        """Write the report: one HTML file with the answer, tables, pictures, methods and what was decided.
 
-        Parameters
-        ----------
-        path
-            The file, ``.html``.
-        repeat
-            The command that made the comparison.
-        """
-        return self.page(repeat).write(path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``ordbridge compare --json`` prints: estimand, ranking, pairs, recognised, checks."""
-        ranking = self.ranking.select(["criterion", "system", "estimate", "conf_low", "conf_high"])
-        pairs = self.pairs.select([name for name in self.pairs.column_names if name not in UNPRINTED])
-        return {
-            "estimand": self.asked["estimand"],
-            "ranking": ranking.to_pylist(),
-            "pairs": pairs.to_pylist(),
-            "recognised": dict(self.recognised),
-            "checks": self.checks.to_pylist(),
-        }
-
-    def _repr_html_(self) -> str:
-        """Show the answer and both tables in a notebook."""
-        from ordbridge.comparison.page import fragment
-
-        return fragment(self)
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table without the criterion where there is none."""
+    return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
-from ordbridge.tables import undictionaried
+from ordbridge.reading.tables import decode_dictionary
 
 __all__ = ["Scale", "read_scale"]
 
@@ -86,7 +86,7 @@ def read_scale(values: pa.ChunkedArray, levels: Sequence[str] = ()) -> tuple[Sca
     if isinstance(kind, pa.DictionaryType):
         if kind.ordered and not levels:
             levels = values.unify_dictionaries().combine_chunks().dictionary.cast(pa.string()).to_pylist()
-        values = undictionaried(values)
+        values = decode_dictionary(values)
         kind = values.type
     if pa.types.is_boolean(kind):
         return _two(("no", "yes"), (0.0, 1.0)), pc.cast(values, pa.int64()).combine_chunks()

@@ -15,6 +15,8 @@ from ordbridge.errors import FitError, InputError
 from ordbridge.formula import names, parse
 from ordbridge.models.few_levels import SIZES
 from ordbridge.models.inference.random_structure import RandomEffects, random_effects
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
 
 __all__ = ["FEW", "ChosenModel", "choose"]
 
@@ -35,7 +37,7 @@ class ChosenModel:
     """Groups with fewer than ten levels that differ in how the systems are rated, or with so few for each system."""
     balanced: bool = False
     """Whether systems stand alike: one variance of all differences, and all of them for everyone of those few."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
 
 def choose(table: pa.Table, scale: Scale) -> ChosenModel:
@@ -56,21 +58,21 @@ def choose(table: pa.Table, scale: Scale) -> ChosenModel:
     mixed, plain = ("clmm", "clm") if scale.ordinal else ("lmer", "lm")
     random: list[str] = []
     fixed: list[str] = []
-    notes: list[str] = []
+    notes: list[Finding] = []
     for group in ("participant", "item"):
         if group not in table.column_names:
-            notes.append(f"There is no column for the {group}: ratings count as if each came from another {group}")
+            notes.append(noticed("no-column-for", role=group))
             continue
         levels, most = _sizes(table[group])
         if levels == 1:
-            notes.append(f"There is one {group} only, so that the answer is about this one")
+            notes.append(noticed("one-level-only", role=group))
         elif most == 1:
             continue  # every rating has another: nothing to be told apart
         elif levels >= ENOUGH:
             random.append(group)
         elif _estimable(table, [*fixed, group]):
             fixed.append(group)
-            notes.append(f"There are {levels} {group}s only: they are fixed effects, and the answer is about these")
+            notes.append(noticed("two-levels-only", n=levels, role=group))
         else:
             systems = "each was seen under one system only" if group == "item" else "each rated one system only"
             raise InputError(
@@ -89,13 +91,13 @@ def choose(table: pa.Table, scale: Scale) -> ChosenModel:
 
 def _random_part(
     table: pa.Table, groups: Sequence[str], model: str
-) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+) -> tuple[list[list[str]], tuple[str, ...], list[Finding]]:
     """Return the random effects and simpler ones, the groups with few levels behind a test, and what to say."""
     simple = [f"(1 | {group})" for group in groups]
     try:
         found = random_effects(table, groups=groups, model=model, slopes_up_to=SLOPES)
     except (InputError, FitError, np.linalg.LinAlgError) as failure:
-        return [simple], (), [f"Random effects could not be chosen ({failure}), so that there are no slopes"]
+        return [simple], (), [noticed("slopes-not-chosen", reason=str(failure))]
     identified = {
         row["group"] for row in found.identified.to_pylist() if row["effect"] == "system" and row["identified"]
     }
@@ -104,11 +106,7 @@ def _random_part(
     between = tuple(group for group in groups if _fewest_between(table, group) < FEW)
     kept = {group for group in groups if group in supported or (group in identified and not _many(table, group))}
     parts = [[bar for group in groups for bar in _bars(group, group in chosen, found)] for chosen in (kept, supported)]
-    notes = [
-        f"The data do not show that differences between systems vary from {group} to {group} (p > .2)"
-        for group in groups
-        if group in identified - kept
-    ]
+    notes = [noticed("slopes-not-needed", role=group) for group in groups if group in identified - kept]
     tested = tuple(group for group in groups if group in between or (group in few and group in identified))
     return [*parts, simple], tested, notes
 

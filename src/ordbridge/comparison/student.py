@@ -11,6 +11,8 @@ import numpy as np
 
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.linear_df import LEAST_DF, linear_df
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
 
 __all__ = ["ENOUGH_LEVELS", "StudentDf", "degrees_of_freedom", "needs_student"]
 
@@ -28,7 +30,7 @@ class StudentDf:
     """Degrees of freedom, and what there is to say of them."""
 
     df: np.ndarray
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
 
 def degrees_of_freedom(fit: Fit, L: np.ndarray) -> StudentDf:
@@ -47,7 +49,5 @@ def degrees_of_freedom(fit: Fit, L: np.ndarray) -> StudentDf:
     df = linear_df(fit, L)
     if np.isfinite(df).all():
         return StudentDf(df)
-    note = (
-        f"Satterthwaite's degrees of freedom could not be computed: the {fewest} levels of {group} less one were used"
-    )
+    note = noticed("df-from-levels", levels=fewest, group=group)
     return StudentDf(np.where(np.isfinite(df), df, max(fewest - 1.0, LEAST_DF)), (note,))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.comparison.family import NAMES
-from ordbridge.formats import listed, p_text
+from ordbridge.results.finding import Finding, found
+from ordbridge.support.formatting import listed, p_text
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
-__all__ = ["Units", "about_these", "corrected_by", "differ", "headline", "pair_sentences", "units"]
+__all__ = ["Units", "about_these", "corrected_by", "differ", "disagreement", "headline", "pair_sentences", "units"]
 
 MOST_NAMED = 6  # systems in one sentence
 LEVEL = 1e-9  # expected ratings closer than this are equal
@@ -71,9 +72,9 @@ def units(design: dict[str, Any], estimand: str = "points") -> Units:
 
 def corrected_by(comparison: Comparison) -> str:
     """Name the correction: Holm, or Holm over 2 criteria."""
-    name = NAMES[comparison.asked["adjust"]]
+    name = NAMES[comparison.settings["adjust"]]
     over = len(comparison.criteria)
-    several = comparison.asked["correct"] == "criteria" and over > 1 and comparison.asked["adjust"] != "none"
+    several = comparison.settings["correct"] == "criteria" and over > 1 and comparison.settings["adjust"] != "none"
     return f"{name} over {over} criteria" if several else name
 
 
@@ -94,32 +95,53 @@ def about_these(design: dict[str, Any]) -> str:
 
 
 def headline(comparison: Comparison, criterion: str | None) -> str:
-    """Say which system is rated highest, and from which others it cannot be told."""
+    """Say which system is rated highest and by how much, or that there is no clear difference."""
     design = comparison.rows("design", criterion)[0]
     return _prefixed(criterion, about_these(design) + _verdict(comparison, criterion, design))
 
 
 def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, Any]) -> str:
     ranking, pairs = comparison.rows("ranking", criterion), comparison.rows("pairs", criterion)
-    unit = units(design, comparison.asked["estimand"])
-    reference = comparison.asked["reference"]
-    if reference is not None:
-        return _against(reference, pairs, comparison.alpha)
+    unit = units(design, comparison.settings["estimand"])
+    always = {row["system"]: row["always"] for row in ranking}
+    if (reference := comparison.settings["reference"]) is not None and len(pairs) > 1:
+        return _against(reference, pairs, comparison.alpha, unit)
     top, everyone = ranking[0], [row["system"] for row in ranking]
     if len({row["always"] for row in ranking}) == 1 and top["always"] is not None:
         return f"{listed(everyone)} were always rated {top['always']}."
+    if len(pairs) == 1:
+        return _pair(pairs[0], unit, always, comparison)
     first = f"{unit.rating(top['estimate'])}{_of_what(unit, design)}"
     if not any(differ(row, comparison.alpha) for row in pairs):
         level = [row["system"] for row in ranking if abs(row["estimate"] - top["estimate"]) < LEVEL]
-        highest = f"{top['system']} is highest with {first}"
-        if len(level) > 1:
-            highest = f"{'both' if len(level) == len(everyone) == 2 else listed(level)} have {first}"
-        return f"{listed(everyone)} cannot be told apart; {highest}."
-    same = [row["b"] for row in pairs if row["a"] == top["system"] and not differ(row, comparison.alpha)]
-    if not same:
-        others = listed(everyone[1:]) if len(ranking) <= MOST_NAMED else "all others"
-        return f"{top['system']} is {unit.verb} higher than {others}: {first}."
-    return f"{top['system']} is {unit.verb} highest, {first}, but it cannot be told from {listed(same)}."
+        highest = f"{listed(level)} scored highest with {first}" if len(level) < len(everyone) else f"all have {first}"
+        return f"No clear difference between {_named(everyone)}; {highest}."
+    same = [row["system_b"] for row in pairs if row["system_a"] == top["system"] and not differ(row, comparison.alpha)]
+    if same:
+        return f"{top['system']} is {unit.verb} highest: {first}, but not clearly above {_named(same)}."
+    ahead = next(row for row in pairs if row["system_a"] == top["system"] and row["system_b"] == ranking[1]["system"])
+    size = f", {unit.with_unit(ahead['difference'])} above {ahead['system_b']} {_tested(ahead, unit, comparison)}"
+    return f"{top['system']} is {unit.verb} highest: {first}{size}."
+
+
+def _named(systems: Sequence[str]) -> str:
+    """Return names, or how many there are where they are too many for a sentence."""
+    return listed(systems) if len(systems) <= MOST_NAMED else f"{len(systems)} systems"
+
+
+def _tested(row: dict[str, Any], unit: Units, comparison: Comparison, turned: bool = False) -> str:
+    """Return interval and p-value in parentheses, as seen from the other side where that is wanted."""
+    low, high = row["conf_low"], row["conf_high"]
+    if turned:
+        low, high = _minus(high), _minus(low)
+    parts = []
+    if low is not None and high is not None:
+        level = f"{comparison.settings['conf_level']:.0%}".replace("%", " %")
+        parts.append(f"{level} CI {unit.value(low)} to {unit.value(high)}")
+    parts.append(p_text(row["p_adjusted"]))
+    if comparison.settings["comparisons"] > 1:
+        parts.append(corrected_by(comparison))
+    return f"({', '.join(parts)})"
 
 
 def _of_what(unit: Units, design: dict[str, Any]) -> str:
@@ -130,17 +152,18 @@ def _of_what(unit: Units, design: dict[str, Any]) -> str:
 
 def differ(row: dict[str, Any], alpha: float) -> bool:
     """Tell whether a pair differs after the correction; one that could not be compared does not."""
-    return row["adjusted"] is not None and row["adjusted"] < alpha
+    return row["p_adjusted"] is not None and row["p_adjusted"] < alpha
 
 
-def _against(reference: str, pairs: Sequence[dict[str, Any]], alpha: float) -> str:
-    higher = [row["a"] for row in pairs if differ(row, alpha) and row["difference"] > 0]
-    lower = [row["a"] for row in pairs if differ(row, alpha) and row["difference"] <= 0]
-    same = [row["a"] for row in pairs if not differ(row, alpha)]
-    parts = [f"{listed(higher)} {_are(higher)} rated higher than {reference}"] if higher else []
-    parts += [f"{listed(lower)} {_are(lower)} rated lower than {reference}"] if lower else []
-    parts += [f"{listed(same)} cannot be told from {reference}"] if same else []
-    return f"{'; '.join(parts)}."
+def _against(reference: str, pairs: Sequence[dict[str, Any]], alpha: float, unit: Units) -> str:
+    higher = [row["system_a"] for row in pairs if differ(row, alpha) and row["difference"] > 0]
+    lower = [row["system_a"] for row in pairs if differ(row, alpha) and row["difference"] <= 0]
+    same = [row["system_a"] for row in pairs if not differ(row, alpha)]
+    parts = [f"{_named(higher)} {_are(higher)} {unit.verb} higher than {reference}"] if higher else []
+    parts += [f"{_named(lower)} {_are(lower)} {unit.verb} lower than {reference}"] if lower else []
+    parts += [f"no clear difference between {reference} and {_named(same)}"] if same else []
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if not higher and not lower else f"{text}."
 
 
 def _are(words: Sequence[str]) -> str:
@@ -148,73 +171,80 @@ def _are(words: Sequence[str]) -> str:
 
 
 def pair_sentences(comparison: Comparison, criterion: str | None) -> list[str]:
-    """Return a sentence for each pair; of many pairs only for those that differ. Then where R's test disagrees."""
+    """Return a sentence for each pair; of many pairs only for those that differ."""
     pairs = comparison.rows("pairs", criterion)
-    unit = units(comparison.rows("design", criterion)[0], comparison.asked["estimand"])
+    unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
     always = {row["system"]: row["always"] for row in comparison.rows("ranking", criterion)}
     shown = [row for row in pairs if len(pairs) <= MANY_PAIRS or differ(row, comparison.alpha)]
-    lines = [_prefixed(criterion, _pair(row, unit, always, comparison)) for row in shown]
+    lines = [_prefixed(criterion, _pair(row, unit, always, comparison) + _chance(row, comparison)) for row in shown]
     if rest := len(pairs) - len(shown):
-        lines.append(_prefixed(criterion, f"The other {rest} of {len(pairs)} pairs cannot be told apart."))
-    return [*lines, *(_prefixed(criterion, line) for line in _other_question(pairs))]
+        lines.append(_prefixed(criterion, f"No clear difference in the other {rest} of {len(pairs)} pairs."))
+    return lines
 
 
 def _pair(row: dict[str, Any], unit: Units, always: dict[str, str | None], comparison: Comparison) -> str:
-    if row["adjusted"] is None:
-        return f"{row['a']} and {row['b']} were not compared: the design cannot tell them apart."
-    low, high, chance = row["conf_low"], row["conf_high"], row["superiority"]
-    ends: list[float | None] = [row["superiority_low"], row["superiority_high"]]
-    word = "higher"
-    if row["difference"] < 0:
-        word, low, high = "lower", _minus(high), _minus(low)
-        chance, ends = 1 - chance, [None if end is None else 1 - end for end in reversed(ends)]
-    interval = ""
-    if low is not None and high is not None:
-        interval = f"{comparison.asked['conf_level']:.0%} interval ".replace("%", " %")
-        interval += f"{unit.value(low)} to {unit.value(high)}; "
-    size = f"({interval}{p_text(row['adjusted'])}, {corrected_by(comparison)})"
+    a, b = row["system_a"], row["system_b"]
+    if row["p_adjusted"] is None:
+        return f"{a} and {b} were not compared: the design cannot tell them apart."
     alike = _always(row, always)
     if alike and row["difference"] == 0:
         return alike
     if not differ(row, comparison.alpha):
-        return (
-            f"{alike}{row['a']} and {row['b']} cannot be told apart: {row['a']} is {unit.verb} "
-            f"{unit.with_unit(row['difference'])} {word} {size}."
-        )
-    text = f"{alike}{row['a']} is {unit.verb} {unit.with_unit(row['difference'])} {word} than {row['b']} {size}."
-    if alike:
-        return text
-    above = f"{100 * chance:.0f} %" + (
-        "" if None in ends else f" ({100 * (ends[0] or 0):.0f} to {100 * (ends[1] or 0):.0f} %)"
+        if row["difference"] < 0:
+            a, b = b, a
+        size = "both scored the same" if row["difference"] == 0 else (
+            f"{a} scored {unit.with_unit(row['difference'])} higher than {b}"
+        )  # fmt: skip
+        return f"{alike}No clear difference: {size} {_tested(row, unit, comparison, turned=row['difference'] < 0)}."
+    word = "higher" if row["difference"] > 0 else "lower"
+    tested = _tested(row, unit, comparison, turned=row["difference"] < 0)
+    return f"{alike}{a} is {unit.verb} {unit.with_unit(row['difference'])} {word} than {b} {tested}."
+
+
+def _chance(row: dict[str, Any], comparison: Comparison) -> str:
+    """Say how often a text of the one is rated above one of the other, where they differ."""
+    if row["p_adjusted"] is None or not differ(row, comparison.alpha) or row["superiority"] in (None, 0.0, 1.0):
+        return ""
+    chance, ends = row["superiority"], [row["superiority_low"], row["superiority_high"]]
+    if row["difference"] < 0:
+        chance, ends = 1 - chance, [None if end is None else 1 - end for end in reversed(ends)]
+    relation = "above" if row["difference"] > 0 else "below"
+    interval = "" if None in ends else f" ({100 * (ends[0] or 0):.0f} to {100 * (ends[1] or 0):.0f} %)"
+    return (
+        f" A text of {row['system_a']} is rated {relation} one of {row['system_b']} {100 * chance:.0f} % of the time"
+        f"{interval}, ties split."
     )
-    relation = "above" if word == "higher" else "below"
-    return f"{text} A text of {row['a']} is rated {relation} one of {row['b']} in {above} of comparisons, ties split."
 
 
 def _always(row: dict[str, Any], always: dict[str, str | None]) -> str:
     """Say which of the two always has the same rating."""
-    a, b = (always[row[name]] for name in ("a", "b"))
+    a, b = (always[row[name]] for name in ("system_a", "system_b"))
     if a is not None and a == b:
-        return f"Every rating of {row['a']} and of {row['b']} was {a}."
-    parts = [f"every rating of {row[name]} was {value}" for name, value in (("a", a), ("b", b)) if value is not None]
+        return f"Every rating of {row['system_a']} and of {row['system_b']} was {a}."
+    parts = [
+        f"every rating of {row[name]} was {value}"
+        for name, value in (("system_a", a), ("system_b", b))
+        if value is not None
+    ]
     text = " and ".join(parts)
     return f"{text[0].upper()}{text[1:]}. " if text else ""
 
 
-def _other_question(pairs: Sequence[dict[str, Any]]) -> list[str]:
+def disagreement(comparison: Comparison, criterion: str | None) -> Finding | None:
     """Say where the ordinal model's own test, of the latent scale, answers differently."""
+    pairs = comparison.rows("pairs", criterion)
     apart = [row for row in pairs if row["latent_agrees"] is False]
     if not apart:
-        return []
-    cause = "Systems that spread differently can do that, and so can few raters."
+        return None
+    said = f"{len(apart)} of {len(pairs)} pairs"
     if len(apart) == 1:
         row = apart[0]
         side = "above" if row["latent_difference"] > 0 else "below"
-        return [
-            f"On the latent scale the answer differs: {row['a']} is {abs(row['latent_difference']):.2f} {side} "
-            f"{row['b']} ({p_text(row['latent_p_value'])}, uncorrected). {cause}"
-        ]
-    return [f"On the latent scale the answer differs for {len(apart)} of {len(pairs)} pairs. {cause}"]
+        said = (
+            f"{row['system_a']} and {row['system_b']}: {row['system_a']} is {abs(row['latent_difference']):.2f} {side} "
+            f"({p_text(row['latent_p_value'])}, uncorrected)"
+        )
+    return found("latent-disagrees", criterion, pairs=said)
 
 
 def _minus(number: float | None) -> float | None:

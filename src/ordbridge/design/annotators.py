@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.errors import InputError
-from ordbridge.escaping import for_spreadsheet
-from ordbridge.tables import column, to_arrow
-from ordbridge.writing import write_text
+from ordbridge.reading.tables import column, to_arrow
+from ordbridge.support.escaping import for_spreadsheet
+from ordbridge.support.writing import write_text
 
 __all__ = ["sheets"]
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import whole
 from ordbridge.design.colouring import equitable_colouring
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import whole
 
 __all__ = ["counterbalanced", "crossed", "howcroft2021", "latin_square"]
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ordbridge.design.generate import order_of_appearance
 from ordbridge.errors import InputError
-from ordbridge.tables import column, to_arrow
+from ordbridge.reading.tables import column, to_arrow
 
 __all__ = ["check", "encode", "from_ratings"]
 
@@ -22,7 +22,7 @@ def from_ratings(table: Any, participant: str = "participant", item: str = "item
     Parameters
     ----------
     table
-        Ratings in any form that :func:`ordbridge.tables.to_arrow` takes, one row per rating.
+        Ratings in any form that :func:`ordbridge.reading.tables.to_arrow` takes, one row per rating.
     participant, item, system
         The names of the columns in ``table``. An ``order`` column, if there is one, is kept.
 
@@ -57,7 +57,8 @@ def check(design: Any) -> pa.Table:
     Parameters
     ----------
     design
-        A table with the columns ``participant, item, system``, in any form :func:`ordbridge.tables.to_arrow` takes.
+        A table with the columns ``participant, item, system``, in any form that
+        :func:`ordbridge.reading.tables.to_arrow` takes.
 
     Returns
     -------

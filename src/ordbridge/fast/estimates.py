@@ -32,7 +32,8 @@ from ordbridge.fast.solving import (
 from ordbridge.formula import Terms
 from ordbridge.models import thresholds
 from ordbridge.models.columns import Column
-from ordbridge.models.problem import Condition, Estimates, Problem, RandomTerm
+from ordbridge.models.problem import Estimates, Problem, RandomTerm
+from ordbridge.results.finding import Finding
 
 __all__ = ["estimate_clm", "estimate_clmm", "estimate_lm", "estimate_lmer", "term_blocks", "theta_of"]
 
@@ -55,7 +56,7 @@ def estimate_clm(problem: Problem) -> Estimates:
         max_gradient=float(np.abs(found.gradient).max()),
         hessian_condition=_condition_number(found.hessian),
         evaluations=found.iterations,
-        conditions=(*ready.conditions, *gap_conditions(problem, levels), *said),
+        findings=(*ready.findings, *gap_conditions(problem, levels), *said),
     )
 
 
@@ -77,7 +78,7 @@ def estimate_clmm(problem: Problem) -> Estimates:
         max_gradient=float(np.abs(found.gradient[found.free]).max()),
         hessian_condition=_condition_number(found.hessian),
         evaluations=found.evaluations,
-        conditions=(*ready.conditions, *gap_conditions(problem, levels), *said),
+        findings=(*ready.findings, *gap_conditions(problem, levels), *said),
         random=_random_terms(ready, found.L, found.modes, found.mode_sd),
         extra_parameters=ready.crossed[1].factor.size,
         details={"starts": found.starts},
@@ -98,7 +99,7 @@ def estimate_lm(problem: Problem) -> Estimates:
         sigma,
         loglik=loglik,
         edf=p + 1,
-        conditions=(*ready.conditions, *lm_conditions(y, sigma)),
+        findings=(*ready.findings, *lm_conditions(y, sigma)),
     )
 
 
@@ -115,7 +116,7 @@ def estimate_lmer(problem: Problem) -> Estimates:
         found.sigma,
         loglik=found.loglik,
         edf=found.beta.size + found.entries.size + 1,
-        conditions=(*ready.conditions, *said),
+        findings=(*ready.findings, *said),
         converged=converged,
         singular=found.singular,
         max_gradient=float(np.abs(found.gradient).max()),
@@ -127,7 +128,7 @@ def estimate_lmer(problem: Problem) -> Estimates:
     )
 
 
-def _separated(ready: Design, ratings: Responses, levels: tuple[str, ...]) -> list[str]:
+def _separated(ready: Design, ratings: Responses, levels: tuple[str, ...]) -> list[Finding]:
     """Say which levels of factors leave no room for a maximum."""
     counted = slice(None) if ready.weights is None else ready.weights > 0
     y = ratings.y[counted]
@@ -165,7 +166,7 @@ def _ordinal_estimates(
     max_gradient: float,
     hessian_condition: float,
     evaluations: int,
-    conditions: tuple[Condition, ...],
+    findings: tuple[Finding, ...],
     random: tuple[RandomTerm, ...] = (),
     extra_parameters: int = 0,
     details: Mapping[str, object] | None = None,
@@ -213,7 +214,7 @@ def _ordinal_estimates(
         max_gradient=max_gradient,
         hessian_condition=hessian_condition,
         evaluations=evaluations,
-        conditions=conditions,
+        findings=findings,
         details=details or {},
     )
 
@@ -227,7 +228,7 @@ def _linear_estimates(
     *,
     loglik: float,
     edf: int,
-    conditions: tuple[Condition, ...],
+    findings: tuple[Finding, ...],
     converged: bool = True,
     singular: bool = False,
     max_gradient: float | None = None,
@@ -262,7 +263,7 @@ def _linear_estimates(
         max_gradient=max_gradient,
         hessian_condition=hessian_condition,
         evaluations=evaluations,
-        conditions=conditions,
+        findings=findings,
         details=details or {},
     )
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ordbridge.models.problem import Condition, Problem
+from ordbridge.models.problem import Problem
+from ordbridge.results.finding import Finding, found
 
 if TYPE_CHECKING:
     from ordbridge.fast.clm import ClmSolution
@@ -38,15 +39,7 @@ VANISHING_MODE = 7.0  # what log det H / 2 alone can gain: an eigenvalue of 1e-6
 SEPARATED = 8.0  # a standard error, on the latent scale, that only separated data produce
 
 
-def _warning(text: str) -> Condition:
-    return Condition("fit", "warning", text)
-
-
-def _message(text: str) -> Condition:
-    return Condition("fit", "message", text)
-
-
-def gap_conditions(problem: Problem, levels: tuple[str, ...]) -> list[Condition]:
+def gap_conditions(problem: Problem, levels: tuple[str, ...]) -> list[Finding]:
     """Say which whole numbers between the lowest and the highest rating nobody used."""
     try:
         used = [int(level) for level in levels]
@@ -58,43 +51,40 @@ def gap_conditions(problem: Problem, levels: tuple[str, ...]) -> list[Condition]
     if not gaps:
         return []
     shown = ", ".join(map(str, gaps))
-    return [_message(f"no {problem.formula.response} is {shown}: the categories beside it are treated as neighbours")]
+    return [found("rating-gap", response=str(problem.formula.response), gaps=shown)]
 
 
 def clm_conditions(
-    found: ClmSolution, ratings: Responses, separated: Sequence[str] = ()
-) -> tuple[list[Condition], np.ndarray, bool]:
+    solution: ClmSolution, ratings: Responses, separated: Sequence[Finding] = ()
+) -> tuple[list[Finding], np.ndarray, bool]:
     """Return ordinal's own convergence checks (``conv.check``) with the covariance matrix and whether all is well.
 
-    ``separated`` says what :func:`separated_levels` and :func:`unused_categories` found.
+    ``separated`` says what :func:`separated_levels` and :func:`unused_categories` solution.
     """
-    size = found.parameters.size
+    size = solution.parameters.size
     vcov = np.full((size, size), np.nan)
-    named = [_warning(_runs_away(words)) for words in separated]
-    if not np.isfinite(found.hessian).all():
-        words = "Model failed to converge: its Hessian is not a number - Rescale variables?"
-        return [*named, _warning(words)], vcov, False
-    values = np.linalg.eigvalsh(found.hessian)
-    steepest = float(np.abs(found.gradient).max())
+    named = list(separated)
+    if not np.isfinite(solution.hessian).all():
+        return [*named, found("hessian-not-a-number")], vcov, False
+    values = np.linalg.eigvalsh(solution.hessian)
+    steepest = float(np.abs(solution.gradient).max())
     if (negative := int((values < -TOLERANCE).sum())) > 0:
-        words = f"Model failed to converge: degenerate Hessian with {negative} negative eigenvalues"
-        return [*named, _warning(words)], vcov, False
+        return [*named, found("hessian-degenerate", n=negative)], vcov, False
     if values[0] > 0:
         with suppress(np.linalg.LinAlgError):  # where a threshold has run away, rounding decides
-            vcov = np.linalg.inv(found.hessian)
-    if steepest > 1e-6 or not found.converged:
-        return [*named, _warning(f"Model failed to converge with max|grad| = {steepest:g} (tol = 1e-06)")], vcov, False
-    if not _increasing(found.parameters, ratings):
-        return [*named, _warning("not all thresholds are increasing: fit is invalid")], vcov, False
+            vcov = np.linalg.inv(solution.hessian)
+    if steepest > 1e-6 or not solution.converged:
+        return [*named, found("gradient-too-large", gradient=steepest)], vcov, False
+    if not _increasing(solution.parameters, ratings):
+        return [*named, found("thresholds-not-increasing")], vcov, False
     said = []
     if values[0] < TOLERANCE:
-        words = "Hessian is numerically singular: parameters are not uniquely determined"
-        return [*named, _warning(words)], np.full((size, size), np.nan), False
+        return [*named, found("hessian-singular")], np.full((size, size), np.nan), False
     if values[-1] * TOLERANCE > 1:
-        said.append(_warning("Model is nearly unidentifiable: very large eigenvalue - Rescale variables?"))
+        said.append(found("large-eigenvalue"))
     if values[0] / values[-1] < TOLERANCE:
-        said.append(_warning("Model is nearly unidentifiable: large eigenvalue ratio - Rescale variables?"))
-    said += named or _separation(found.parameters, vcov, ratings)
+        said.append(found("large-eigenvalue-ratio"))
+    said += named or _separation(solution.parameters, vcov, ratings)
     return said, vcov, not said
 
 
@@ -107,7 +97,7 @@ def _increasing(parameters: np.ndarray, ratings: Responses) -> bool:
     return bool((steps[0] + ratings.nominal @ steps[1:] > 0).all())
 
 
-def _separation(parameters: np.ndarray, vcov: np.ndarray, ratings: Responses) -> list[Condition]:
+def _separation(parameters: np.ndarray, vcov: np.ndarray, ratings: Responses) -> list[Finding]:
     """Say that an estimate runs away: a standard error that no overlapping data produce.
 
     Compared are cut-points at the mean of all columns, and coefficients a standard deviation of their column, so that
@@ -135,7 +125,7 @@ def _separation(parameters: np.ndarray, vcov: np.ndarray, ratings: Responses) ->
     unit = np.maximum(1.0, np.abs(T @ parameters)) if ratings.link == "cauchit" else 1.0
     if not (std_error > SEPARATED * unit).any():
         return []
-    return [_warning(_runs_away("some categories or levels are separated"))]
+    return [found("separated-somewhere")]
 
 
 def _means_and_sds(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -144,14 +134,10 @@ def _means_and_sds(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return means, np.sqrt((centred * centred).sum(axis=0) / len(columns))
 
 
-def _runs_away(words: str) -> str:
-    return f"estimates run away: {words} (a likelihood without a maximum)"
-
-
 Counts = Mapping[str, Sequence[int]]  # how often each level of a factor was given each category
 
 
-def separated_levels(categories: Sequence[str], counts: Counts, total: Sequence[int]) -> list[str]:
+def separated_levels(categories: Sequence[str], counts: Counts, total: Sequence[int]) -> list[Finding]:
     """Say which levels of fixed effects leave no room for a maximum: their ratings are all in one outermost category.
 
     ``total`` has the counts of all rows. Also named is a level whose ratings are all at least as high, or as low, as
@@ -159,13 +145,14 @@ def separated_levels(categories: Sequence[str], counts: Counts, total: Sequence[
 
     Examples
     --------
-    >>> separated_levels(("1", "2", "3"), {"system A": [1, 1, 0], "system B": [0, 0, 2]}, [1, 1, 2])
-    ['system B is always rated 3']
+    >>> [said] = separated_levels(("1", "2", "3"), {"system A": [1, 1, 0], "system B": [0, 0, 2]}, [1, 1, 2])
+    >>> said.text
+    'Estimates run away: system B is always rated 3 (a likelihood without a maximum).'
     """
     ranges = {name: _used(own) for name, own in counts.items()}
     ends = (0, len(categories) - 1)
     always = [
-        f"{name} is always rated {categories[low]}"
+        found("separated", level=name, how="is always rated", rating=f"{categories[low]} ")
         for name, (low, high) in ranges.items()
         if low == high and low in ends
     ]
@@ -177,9 +164,9 @@ def separated_levels(categories: Sequence[str], counts: Counts, total: Sequence[
             continue
         lowest, highest = _used(others)
         if low >= highest:
-            return [f"{name} is never rated lower than anything else"]
+            return [found("separated", level=name, how="is never rated lower than anything else", rating="")]
         if high <= lowest:
-            return [f"{name} is never rated higher than anything else"]
+            return [found("separated", level=name, how="is never rated higher than anything else", rating="")]
     return []
 
 
@@ -189,79 +176,56 @@ def _used(counts: Sequence[int]) -> tuple[int, int]:
     return given[0], given[-1]
 
 
-def unused_categories(categories: Sequence[str], counts: Counts) -> list[str]:
+def unused_categories(categories: Sequence[str], counts: Counts) -> list[Finding]:
     """Say which levels of nominal effects were never given some category, beside which no threshold has an estimate.
 
     Examples
     --------
-    >>> unused_categories(("1", "2", "3"), {"system A": [1, 1, 1], "system B": [1, 1, 0]})
-    ['system B is never rated 3, so that its thresholds beside it have no estimate']
+    >>> [said] = unused_categories(("1", "2", "3"), {"system A": [1, 1, 1], "system B": [1, 1, 0]})
+    >>> said.values["level"], said.values["categories"]
+    ('system B', '3')
     """
     said = []
     for name, own in counts.items():
         missing = [category for category, count in zip(categories, own, strict=True) if not count]
         if missing:
-            said.append(
-                f"{name} is never rated {', '.join(missing)}, so that its thresholds beside it have no estimate"
-            )
+            said.append(found("category-never-given", level=name, categories=", ".join(missing)))
     return said
 
 
 def clmm_conditions(
-    found: ClmmSolution, ratings: Responses, separated: Sequence[str] = ()
-) -> tuple[list[Condition], np.ndarray, bool, bool]:
+    solution: ClmmSolution, ratings: Responses, separated: Sequence[Finding] = ()
+) -> tuple[list[Finding], np.ndarray, bool, bool]:
     """Return what to say, the covariance of the ratings' parameters, and whether converged and singular."""
-    said: list[Condition] = []
+    said: list[Finding] = []
     n_mean = ratings.size
-    at_zero = found.parameters.size - found.free.size
+    at_zero = solution.parameters.size - solution.free.size
     if at_zero:
-        plural = "s are" if at_zero > 1 else " is"
-        said.append(
-            _message(
-                f"boundary (singular) fit: {at_zero} standard deviation{plural} estimated at zero and left out of the "
-                "Hessian, as ordinal does"
-            )
-        )
-    vcov, flat, definite = _mean_covariance(found.hessian, n_mean)
-    rank_deficient = any(_nearly_singular(L) for L in found.L)
+        said.append(found("sd-at-zero", n=at_zero))
+    vcov, flat, definite = _mean_covariance(solution.hessian, n_mean)
+    rank_deficient = any(_nearly_singular(L) for L in solution.L)
     inside = not at_zero and not rank_deficient
-    unidentified = inside and _unidentified(found.hessian[n_mean:, n_mean:], UNKNOWN_BY_DIFFERENCES)
+    unidentified = inside and _unidentified(solution.hessian[n_mean:, n_mean:], UNKNOWN_BY_DIFFERENCES)
     if unidentified:
-        said.append(_warning(UNIDENTIFIED))
+        said.append(found("not-identified"))
     elif flat and definite:
-        said.append(
-            _message(
-                f"{flat} direction{'s' if flat > 1 else ''} of the random effects' covariances cannot be determined"
-            )
-        )
+        said.append(found("flat-covariances", n=flat))
     if not definite and not unidentified:
-        said.append(_warning("the Hessian is not positive definite: standard errors are not to be trusted"))
-    steepest = float(np.abs(found.gradient[found.free]).max())
-    if not found.converged or steepest > GRADIENT * max(1.0, abs(found.loglik) * 1e-3):
-        said.append(_warning(f"the optimiser did not converge: max|gradient| = {steepest:.2g}"))
-    if found.unsettled is not None:
-        said.append(
-            _warning(
-                f"from another start the search reached a log likelihood of {found.unsettled:.2f} and did not "
-                "converge: random effects have no clear mode there; use fewer random effects or another link"
-            )
-        )
-        if not found.converged or found.unsettled - found.loglik > VANISHING_MODE:
+        said.append(found("hessian-not-definite"))
+    steepest = float(np.abs(solution.gradient[solution.free]).max())
+    if not solution.converged or steepest > GRADIENT * max(1.0, abs(solution.loglik) * 1e-3):
+        said.append(found("optimiser-failed", gradient=steepest))
+    if solution.unsettled is not None:
+        said.append(found("unsettled-optimum", loglik=solution.unsettled))
+        if not solution.converged or solution.unsettled - solution.loglik > VANISHING_MODE:
             vcov = np.full_like(vcov, np.nan)  # not a maximum, or not the one that the data speak for
-    if not _increasing(found.parameters, ratings):
-        said.append(_warning("not all thresholds are increasing: fit is invalid"))
-    named = [_warning(_runs_away(words)) for words in separated]
-    said += named or _separation(found.parameters[:n_mean], vcov, ratings)
+    if not _increasing(solution.parameters, ratings):
+        said.append(found("thresholds-not-increasing"))
+    said += separated or _separation(solution.parameters[:n_mean], vcov, ratings)
     if rank_deficient and not at_zero:
-        said.append(_message("boundary (singular) fit: random effects are perfectly correlated"))
-    converged = not any(condition.kind == "warning" for condition in said)
+        said.append(found("perfectly-correlated"))
+    converged = not any(finding.severity == "warning" for finding in said)
     return said, vcov, converged, bool(at_zero or rank_deficient or (flat and not unidentified))
-
-
-UNIDENTIFIED = (
-    "the data do not identify the model: some combination of the random effects' variances and correlations "
-    "leaves the likelihood unchanged; simplify the random effects"
-)
 
 
 def _unidentified(hessian: np.ndarray, tolerance: float) -> bool:
@@ -297,24 +261,24 @@ def _nearly_singular(L: np.ndarray) -> bool:
     return bool(largest > 0 and (np.abs(np.diag(L)) < 1e-3 * largest).any())
 
 
-def lm_conditions(y: np.ndarray, sigma: float) -> list[Condition]:
+def lm_conditions(y: np.ndarray, sigma: float) -> list[Finding]:
     """Return what R's summary of a linear model says where nothing is left over."""
     if sigma**2 < (float(np.mean(y)) ** 2 + float(np.var(y))) * 1e-30:
-        return [_warning("essentially perfect fit: summary may be unreliable")]
+        return [found("perfect-fit")]
     return []
 
 
-def lmer_conditions(found: LmerSolution) -> tuple[list[Condition], bool]:
+def lmer_conditions(solution: LmerSolution) -> tuple[list[Finding], bool]:
     """Return lme4's message on singular fits and whether the optimiser converged."""
     said = []
-    if found.singular:
-        said.append(_message("boundary (singular) fit: see help('isSingular')"))
-    if not found.converged:
-        steepest = float(np.abs(found.gradient).max())
-        said.append(_warning(f"Model failed to converge with max|grad| = {steepest:g}"))
-    identified = found.singular or not _unidentified(found.hessian, UNKNOWN)
+    if solution.singular:
+        said.append(found("singular"))
+    if not solution.converged:
+        steepest = float(np.abs(solution.gradient).max())
+        said.append(found("lmer-not-converged", gradient=steepest))
+    identified = solution.singular or not _unidentified(solution.hessian, UNKNOWN)
     if not identified:
-        said.append(_warning(UNIDENTIFIED))
-    if np.isnan(found.df).any():
-        said.append(_warning("the degrees of freedom cannot be computed: the deviance is flat in the variances"))
-    return said, found.converged and identified
+        said.append(found("not-identified"))
+    if np.isnan(solution.df).any():
+        said.append(found("df-unknown"))
+    return said, solution.converged and identified

@@ -19,7 +19,8 @@ from ordbridge.fast.variables import Memory, Polynomial, evaluate, label
 from ordbridge.formula import Bar, Formula, Node, Summand, Terms, expand, expand_bars, group_name, names
 from ordbridge.models.columns import Column
 from ordbridge.models.groups import grouping, positions
-from ordbridge.models.problem import Condition, Matrices, Problem
+from ordbridge.models.problem import Matrices, Problem
+from ordbridge.results.finding import Finding, found
 
 __all__ = ["Design", "RandomPart", "design", "new_matrices", "response"]
 
@@ -69,7 +70,7 @@ class Design:
     random: tuple[RandomPart, ...]
     values: Mapping[Node, Value]
     memory: Memory
-    conditions: tuple[Condition, ...] = ()
+    findings: tuple[Finding, ...] = ()
     nominal: SidePart | None = None
     scale: SidePart | None = None
     dropped_aside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -161,7 +162,7 @@ def _design(
     kept = {variable: _take(label(variable), value, rows) for variable, value in values.items()}
     parts = [_random_part(bar, terms, kept, grouped[bar.group], rows) for bar, terms in zip(bars, random, strict=True)]
     _check_random(model, parts, rows.size)
-    said: list[Condition] = []
+    said: list[Finding] = []
     sides = [_side_part(name, terms, kept, rows.size, said) for name, terms in (("nominal", nominal), ("scale", scale))]
     taken = sides[0][0].columns if sides[0][0] is not None else np.empty((rows.size, 0))
     X, columns_of_X, dropped = _fixed_matrix(model, fixed, kept, rows.size, taken, said)
@@ -186,7 +187,7 @@ def _design(
 
 
 def _side_part(
-    name: str, terms: Terms | None, values: Mapping[Node, Value], n: int, said: list[Condition]
+    name: str, terms: Terms | None, values: Mapping[Node, Value], n: int, said: list[Finding]
 ) -> tuple[SidePart | None, tuple[str, ...]]:
     """Return the columns of nominal or scale effects that R keeps, and the names of those it drops."""
     if terms is None:
@@ -194,7 +195,7 @@ def _side_part(
     matrix, columns = model_matrix(terms, values, n)
     if not terms.intercept:
         matrix, columns = np.column_stack([np.ones(n), matrix]), ("(Intercept)", *columns)
-        said.append(Condition("frame", "warning", f"an intercept is needed and assumed in '{name}'"))
+        said.append(found("intercept-assumed", where=f" in '{name}'"))
     kept = rank_kept(matrix)
     dropped = tuple(columns[j] for j in range(len(columns)) if j not in set(kept.tolist()))
     kept = kept[1:]
@@ -202,7 +203,7 @@ def _side_part(
 
 
 def _fixed_matrix(
-    model: str, terms: Terms, values: Mapping[Node, Value], n: int, taken: np.ndarray, said: list[Condition]
+    model: str, terms: Terms, values: Mapping[Node, Value], n: int, taken: np.ndarray, said: list[Finding]
 ) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """Return the columns that R keeps beside those of nominal effects, their names, and the names of those it drops.
 
@@ -212,7 +213,7 @@ def _fixed_matrix(
     ordinal = model in ("clm", "clmm")
     if ordinal and not terms.intercept:
         X, columns = np.column_stack([np.ones(n), X]), ("(Intercept)", *columns)
-        said.append(Condition("frame", "warning", "an intercept is needed and assumed"))
+        said.append(found("intercept-assumed", where=""))
     if not X.shape[1]:
         raise InputError(f"the formula has no fixed effects; {ELSEWHERE}")
     first = X.shape[1] if not ordinal else 1
@@ -226,7 +227,7 @@ def _fixed_matrix(
             f"column{'s' if len(dropped) > 1 else ''} / coefficient{'s' if len(dropped) > 1 else ''}",
         }
         if model in words:
-            said.append(Condition("frame", "message", words[model]))
+            said.append(found("columns-dropped", text=words[model]))
     if ordinal:
         kept = kept[1:]
     return np.ascontiguousarray(X[:, kept]), tuple(columns[j] for j in kept), dropped

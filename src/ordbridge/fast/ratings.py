@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.fast.links import LINKS
 from ordbridge.models import thresholds
+from ordbridge.models.links import LINKS
 
 __all__ = ["Responses"]
 
@@ -92,7 +92,7 @@ class Responses:
 
     def arguments(self) -> dict[str, Any]:
         """Return what the compiled core is called with."""
-        found: dict[str, Any] = {"link": LINKS[self.link], "y": self.y, "X": self.X, "jacobian": self.jacobian}
+        found: dict[str, Any] = {"link": LINKS[self.link].number, "y": self.y, "X": self.X, "jacobian": self.jacobian}
         for name in ("nominal", "scale"):
             if getattr(self, name).shape[1]:
                 found[name] = getattr(self, name)

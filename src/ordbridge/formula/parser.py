@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple, NoReturn
 
 from ordbridge.errors import FormulaError
-from ordbridge.formats import enumerated
 from ordbridge.formula.tree import (
     RESERVED,
     SYNTACTIC,
@@ -33,6 +32,7 @@ from ordbridge.formula.tree import (
     Unary,
     names,
 )
+from ordbridge.support.formatting import enumerated
 
 __all__ = ["parse", "parse_one_side"]
 

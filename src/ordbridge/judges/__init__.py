@@ -1,11 +1,11 @@
 """Can a model replace some raters? A judge's ratings beside people's, measured honestly."""
 
 from ordbridge.judges.alternative import AltTest, ClusteredAltTest, alt_test
+from ordbridge.judges.analysis import JudgeAnalysis, analyse
+from ordbridge.judges.judge_agreement import JudgeAgreement, agreement
 from ordbridge.judges.judged import Columns, judges_in
 from ordbridge.judges.prediction_powered import JudgeEstimates, estimate
-from ordbridge.judges.same_footing import JudgeAgreement, agreement
 from ordbridge.judges.saving import JudgePlan, plan
-from ordbridge.judges.together import JudgeAnalysis, analyse
 
 __all__ = [
     "AltTest",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import number, share, whole
 from ordbridge.errors import InputError
-from ordbridge.formats import p_text
 from ordbridge.judges.judged import Columns, Judged, read_judged
-from ordbridge.judges.left_out import LeftOut, Score, indicators, leave_each_out
+from ordbridge.judges.leave_one_out import LeftOut, Score, indicators, leave_each_out
+from ordbridge.render.layout import ShownTable
+from ordbridge.results import Finding, Result, found
+from ordbridge.support.arguments import number, proportion, whole
+from ordbridge.support.formatting import interval_text, p_text, r_text
 
 __all__ = ["AltTest", "ClusteredAltTest", "alt_test"]
 
@@ -49,8 +51,8 @@ class ClusteredAltTest:
     n_raters: int
 
 
-@dataclass(frozen=True)
-class AltTest:
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
     """Result of :func:`alt_test`.
 
     Attributes
@@ -62,9 +64,9 @@ class AltTest:
     passed
         Whether ω ≥ 0.5.
     annotators
-        One row per person: ``n_texts``, ``judge_at_least`` and ``person_at_least`` (how often each does at least as
-        well as the other), ``difference``, ``p_value``, ``p_adjusted`` (Benjamini & Yekutieli), ``wins``, and
-        ``p_clustered``.
+        One row per person (``participant``): ``n_texts``, ``judge_at_least`` and ``person_at_least`` (how often each
+        does at least as well as the other), ``difference``, ``p_value``, ``p_adjusted`` (Benjamini & Yekutieli),
+        ``wins``, and ``p_clustered``.
     clustered
         The test that respects clusters of texts and takes people for a sample; ``None`` if there are too few.
     judge, epsilon, score
@@ -73,8 +75,11 @@ class AltTest:
         People with too few texts.
     n_texts, n_dropped
         Texts that entered, and texts that were left out because too few people, or not the judge, rated them.
+    conf_level
+        Level of the interval in ``clustered``.
     """
 
+    kind: ClassVar[str] = "alternative-annotator-test"
     winning_rate: float
     advantage_probability: float
     passed: bool
@@ -86,6 +91,13 @@ class AltTest:
     skipped: tuple[str, ...]
     n_texts: int
     n_dropped: int
+    conf_level: float = 0.95
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The question."""
+        return f"Can {self.judge} stand in for a person?"
 
     @property
     def verdict(self) -> str:
@@ -93,8 +105,8 @@ class AltTest:
         return "PASSED" if self.passed else "FAILED"
 
     @property
-    def sentence(self) -> str:
-        """The result in words."""
+    def answer(self) -> str:  # type: ignore[override]
+        """Whether the judge passes; and whether it may stand in for people like these."""
         n = self.annotators.num_rows
         said = (
             f"{self.judge} {'passes' if self.passed else 'fails'} the alternative annotator test (ε = "
@@ -103,16 +115,29 @@ class AltTest:
         )
         if self.clustered is None:
             return said
-        found = self.clustered
-        may = "may stand in for a person like these" if found.replaces else "is not shown to stand in for one"
-        below = "is below ε" if found.replaces else "may not be below ε"
-        person = self.advantage_probability + found.difference
-        return (
-            f"{said} With people as a sample and {found.n_clusters} clusters of texts, it {may}: it does at least as "
-            f"well as a person in {self.advantage_probability:.0%} of the comparisons, and a person as well as it in "
-            f"{person:.0%}; the difference, {found.difference:+.2f} [{found.conf_low:+.2f}, {found.conf_high:+.2f}], "
-            f"{below} ({p_text(found.p_value)})."
+        apart = self.clustered
+        may = (
+            "It may stand in for a person like these" if apart.replaces else "It is not shown to stand in for a person"
         )
+        ends = interval_text(vars(apart), self.conf_level)
+        below = f"{'' if apart.replaces else 'not '}significantly below ε"
+        return f"{said}\n{may}: difference {r_text(apart.difference)} ({ends}), {below} ({p_text(apart.p_value)})."
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """How many texts and people entered."""
+        groups = "" if self.clustered is None else f" in {self.clustered.n_clusters:,} clusters"
+        return f"{self.annotators.num_rows} people, {self.n_texts:,} texts{groups}; {self.n_dropped:,} texts left out."
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """One row per person."""
+        return {"annotators": self.annotators}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return how often the judge does as well as each person."""
+        shown = self.annotators.drop_columns(["p_value", "p_clustered"])
+        return [ShownTable(shown, names={"judge_at_least": "judge as well", "person_at_least": "person as well"})]
 
 
 def alt_test(
@@ -158,8 +183,8 @@ def alt_test(
     conf_level
         Level of the interval in ``.clustered``.
     **columns
-        See :class:`ordbridge.judges.Columns`: ``item``, ``rater``, ``rating``, ``system``, ``criterion``, ``kind``,
-        ``cluster``, ``level``, ``scale``.
+        See :class:`ordbridge.judges.Columns`: ``participant``, ``item``, ``system``, ``rating``, ``criterion``,
+        ``kind``, ``cluster``, ``level``, ``scale``.
 
     Returns
     -------
@@ -188,8 +213,8 @@ def alt_test(
     ('PASSED', 1.0, 0.92)
     """
     number("epsilon", epsilon)
-    share("q", q)
-    share("conf_level", conf_level)
+    proportion("q", q)
+    proportion("conf_level", conf_level)
     read = read_judged(data, judge, Columns(**columns))
     how = _score(score, read)
     pairs = leave_each_out(read, whole("min_raters", min_raters, least=2))
@@ -200,7 +225,7 @@ def alt_test(
     if not enough.any():
         raise InputError(
             f"nobody rated {min_texts} texts beside others and the judge (the most is {n.max()}); collect more, or "
-            "lower min_texts"
+            "ask for fewer (`min_texts`)"
         )
     kept = enough[pairs.rater]
     pairs, judge_wins, person_wins = pairs.only(kept), judge_wins[kept], person_wins[kept]
@@ -211,7 +236,7 @@ def alt_test(
         d = person_wins[mine] - judge_wins[mine]
         rows.append(
             {
-                "annotator": str(read.humans.raters[person]),
+                "participant": str(read.humans.raters[person]),
                 "n_texts": int(mine.sum()),
                 "judge_at_least": float(judge_wins[mine].mean()),
                 "person_at_least": float(person_wins[mine].mean()),
@@ -220,14 +245,12 @@ def alt_test(
                 "p_clustered": _below(d, pairs.cluster[mine], epsilon),
             }
         )
-    wins, clustered_wins = (
-        _discoveries(np.array([row[name] for row in rows]), q) for name in ("p_value", "p_clustered")
-    )
-    adjusted = _adjusted(np.array([row["p_value"] for row in rows]))
+    adjusted, clustered = (_adjusted(np.array([row[name] for row in rows])) for name in ("p_value", "p_clustered"))
+    wins = adjusted <= q
     for row, p, win in zip(rows, adjusted, wins, strict=True):
         row["p_adjusted"], row["wins"] = float(p), bool(win)
-    order = ("annotator", "n_texts", "judge_at_least", "person_at_least", "difference", "p_value", "p_adjusted", "wins",
-             "p_clustered")  # fmt: skip
+    order = ("participant", "n_texts", "judge_at_least", "person_at_least", "difference", "p_value", "p_adjusted",
+             "wins", "p_clustered")  # fmt: skip
     texts = len(np.unique(pairs.text))
     return AltTest(
         winning_rate=float(wins.mean()),
@@ -238,7 +261,7 @@ def alt_test(
             pairs,
             person_wins - judge_wins,
             people,
-            clustered_wins,
+            clustered <= q,
             _variance_without_each(read, people, how, len(pairs.text)),
             epsilon,
             q,
@@ -250,6 +273,8 @@ def alt_test(
         skipped=skipped,
         n_texts=texts,
         n_dropped=int((read.humans.per_item > 0).sum()) - texts,
+        conf_level=conf_level,
+        findings=(found("people-left-out", participants=skipped, n=min_texts),) if skipped else (),
     )
 
 
@@ -260,7 +285,7 @@ def _score(score: str | Score | None, read: Judged) -> str | Score:
         if score not in ("accuracy", "rmse"):
             raise InputError(f"score={score!r} is not known; use 'accuracy', 'rmse' or a function")
         if score == "rmse" and read.level == "nominal":
-            raise InputError("score='rmse' needs numbers or ordered categories (scale=), but the ratings are words")
+            raise InputError("score='rmse' needs numbers or ordered categories (`scale`), but the ratings are words")
         return score
     if not isinstance(score, Callable):  # type: ignore[arg-type]
         raise InputError(f"score={score!r} is neither 'accuracy' nor 'rmse' nor a function")
@@ -283,31 +308,21 @@ def _below(d: np.ndarray, cluster: np.ndarray, epsilon: float) -> float:
 
 
 def _adjusted(p: np.ndarray) -> np.ndarray:
+    """Return p-values corrected by Benjamini & Yekutieli's procedure."""
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="by"))
 
 
-def _discoveries(p: np.ndarray, q: float) -> np.ndarray:
-    """Return which p-values Benjamini & Yekutieli's procedure rejects."""
-    m = len(p)
-    order = np.argsort(p, kind="stable")
-    below = p[order] <= np.arange(1, m + 1) / m * q / (1 / np.arange(1, m + 1)).sum()
-    last = int(np.flatnonzero(below).max()) + 1 if below.any() else 0
-    found = np.zeros(m, dtype=bool)
-    found[order[:last]] = True
-    return found
-
-
 def _variance_without_each(read: Judged, people: np.ndarray, how: str | Score, n: int) -> float:
     """Return the jackknife variance over people of the mean difference; 0 where it cannot be had.
 
-    A person is a comparison of his own and a part of everybody else's, so that both are left out together.
+    A person is a comparison of their own and a part of everybody else's, so that both are left out together.
     """
     m = len(people)
     if not FEWEST_PEOPLE <= m <= MOST_PEOPLE or not isinstance(how, str):  # a user's function may be slow
         return 0.0
-    found = []
+    values = []
     for left in people:
         rest = replace(read, humans=read.humans.only(read.humans.column != left))
         try:
@@ -321,8 +336,8 @@ def _variance_without_each(read: Judged, people: np.ndarray, how: str | Score, n
         rater = np.searchsorted(people, pairs.rater[mine])
         number = np.bincount(rater, minlength=m)
         means = np.bincount(rater, (person_wins - judge_wins)[mine], minlength=m)[number > 0] / number[number > 0]
-        found.append(means.mean())
-    return float((m - 1) / m * ((np.array(found) - np.mean(found)) ** 2).sum())
+        values.append(means.mean())
+    return float((m - 1) / m * ((np.array(values) - np.mean(values)) ** 2).sum())
 
 
 def _of_a_sample(

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge import tables
-from ordbridge.checks import choice
 from ordbridge.errors import InputError
-from ordbridge.reliability.ratings import GAP, LEVELS, Ratings, prepare, require
+from ordbridge.reading import tables
+from ordbridge.reading.rating_table import ROLES
+from ordbridge.reliability.ratings import GAP, LEVELS, Ratings, prepare, read_for, require
+from ordbridge.results import Finding
+from ordbridge.support.arguments import choice
 
 __all__ = ["HUMAN", "JUDGE", "Columns", "Judged", "judges_in", "read_judged"]
 
@@ -27,9 +29,10 @@ class Columns:
 
     Attributes
     ----------
-    item, rater, rating, system, criterion, kind
-        Columns; ``system``, ``criterion`` and ``kind`` are used where the table has them. A text is item × system ×
-        criterion. ``kind`` is ``"judge"`` in rows of a judge.
+    participant, item, system, rating, criterion
+        Columns, where :func:`ordbridge.read` does not recognise them. A text is item × system × criterion.
+    kind
+        Column that is ``"judge"`` in rows of a judge.
     cluster
         Column of texts that belong together, by default the item: several texts of one item are not independent.
     level
@@ -38,11 +41,11 @@ class Columns:
         See :func:`ordbridge.reliability.prepare`.
     """
 
-    item: str = "item"
-    rater: str = "participant"
-    rating: str = "rating"
-    system: str | None = "system"
-    criterion: str | None = "criterion"
+    participant: str | None = None
+    item: str | None = None
+    system: str | None = None
+    rating: str | None = None
+    criterion: str | None = None
     kind: str = "kind"
     cluster: str | None = None
     level: str | None = None
@@ -67,6 +70,8 @@ class Judged:
         Of each text: its item, system and criterion, in words, where there are such columns.
     extras
         Of each text: its value in every other column that has one value for each text.
+    findings
+        How the ratings were read.
     """
 
     humans: Ratings
@@ -76,6 +81,7 @@ class Judged:
     cluster: np.ndarray
     labels: dict[str, np.ndarray]
     extras: dict[str, np.ndarray]
+    findings: tuple[Finding, ...] = ()
 
     @property
     def judge(self) -> np.ndarray:
@@ -119,39 +125,38 @@ def judges_in(data: Any, columns: Columns | None = None) -> list[str]:
     if columns.kind not in table.column_names:
         return []
     rows = table.filter(pc.equal(_words(table[columns.kind]), JUDGE))
-    return sorted(set(_words(tables.column(rows, columns.rater, role="rater")).to_pylist()))
+    return sorted(
+        set(_words(tables.column(rows, columns.participant or "participant", role="participant")).to_pylist())
+    )
 
 
 def read_judged(data: Any, judge: str | None, columns: Columns) -> Judged:
     """Return the ratings of people and of one judge; see :class:`Columns`."""
     if isinstance(data, Judged):
         return data
-    table = tables.to_arrow(data)
-    names = _words(tables.column(table, columns.rater, role="rater"))
+    roles = {role: getattr(columns, role) for role in ROLES}
+    study = read_for(data, columns.level, columns.scale, roles)
+    table = study.table
+    names = _words(tables.column(table, "participant", role="participant"))
     name, is_judge, is_person = _who(table, names, judge, columns)
     table = table.filter(pa.array(is_judge | is_person))
     raters = np.where(is_judge, _THE_JUDGE, np.array(names.to_pylist(), dtype=object))[is_judge | is_person]
-    keys = [columns.item] + [
-        key for key in (columns.system, columns.criterion) if key is not None and key in table.column_names
-    ]
+    keys = ["item"] + [key for key in ("system", "criterion") if key in table.column_names]
     parts = {key: _words(tables.column(table, key, role="item")).to_pylist() for key in keys}
     _no_gaps(parts)
     codes = [np.unique(np.array(values, dtype=object).astype(str), return_inverse=True) for values in parts.values()]
     text = np.unique(np.column_stack([code for _, code in codes]), axis=0, return_inverse=True)[1].ravel()
-    given = tables.column(table, columns.rating, role="rating")
+    given = tables.column(table, "rating", role="rating")
     plain = pa.table({"text": text, "rater": [str(name) for name in raters], "rating": given})
-    ratings = prepare(plain, "text", "rater", "rating", columns.scale, system=None)
+    scale = study.ends if columns.scale is None else columns.scale
+    ratings = prepare(plain, "text", "rater", "rating", scale, system=None)
     level = columns.level or ("ordinal" if ratings.ordered else "nominal")
     require(ratings, "a judge's comparison with people", choice("level", level, LEVELS), varied=False)
     rows = np.array([int(label) for label in ratings.items])
     first = np.unique(text, return_index=True)[1][rows]
-    labels = {
-        role: np.array(parts[key], dtype=object)[first]
-        for role, key in (("item", columns.item), ("system", columns.system), ("criterion", columns.criterion))
-        if key in parts
-    }
+    labels = {role: np.array(parts[role], dtype=object)[first] for role in keys}
     cluster = labels["item"]
-    if columns.cluster is not None:
+    if columns.cluster is not None and columns.cluster != columns.item:
         cluster = np.array(_words(tables.column(table, columns.cluster, role="cluster")).to_pylist(), dtype=object)
         cluster = cluster[first]
     by_judge = ratings.column == ratings.raters.index(_THE_JUDGE)
@@ -159,15 +164,14 @@ def read_judged(data: Any, judge: str | None, columns: Columns) -> Judged:
     judge_code[ratings.row[by_judge]] = ratings.code[by_judge]
     people = [rater for rater in ratings.raters if rater != _THE_JUDGE]
     humans = _only_people(ratings, ~by_judge, people)
-    used = {*keys, columns.rater, columns.rating, columns.kind, columns.cluster}
+    used = {*keys, "participant", "rating", columns.kind, columns.cluster}
     extras = {
         column: np.array(table[column].to_pylist(), dtype=object)[first]
         for column in table.column_names
         if column not in used and _one_per_text(table[column], text)
     }
-    return Judged(
-        humans, judge_code, name, level, np.unique(cluster.astype(str), return_inverse=True)[1], labels, extras
-    )
+    groups = np.unique(cluster.astype(str), return_inverse=True)[1]
+    return Judged(humans, judge_code, name, level, groups, labels, extras, study.findings)
 
 
 def _who(
@@ -181,19 +185,19 @@ def _who(
         if not judges:
             raise InputError(f"no row has {columns.kind} = {JUDGE!r}: there is no judge to compare with people")
         if judge is None and len(judges) > 1:
-            raise InputError(f"there are several judges ({', '.join(judges)}); name one (judge=)")
+            raise InputError(f"there are several judges ({', '.join(judges)}); name one (`judge`)")
         name = judges[0] if judge is None else str(judge)
         if name not in judges:
             raise InputError(f"there is no judge {name!r}; the table has {', '.join(judges)}")
         is_judge, is_person = (kinds == JUDGE) & (everyone == name), kinds != JUDGE
     else:
         if judge is None:
-            raise InputError(f"the table has no column {columns.kind!r}, so the judge must be named (judge=)")
+            raise InputError(f"the table has no column {columns.kind!r}, so the judge must be named (`judge`)")
         name = str(judge)
         is_judge = everyone == name
         is_person = ~is_judge
         if not is_judge.any():
-            raise InputError(f"nobody in column {columns.rater!r} is called {name!r}")
+            raise InputError(f"no participant is called {name!r}")
     if not is_person.any():
         raise InputError("all ratings are the judge's: there are no people to compare it with")
     return name, is_judge, is_person
@@ -222,5 +226,5 @@ def _no_gaps(parts: dict[str, list[Any]]) -> None:
 
 def _words(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
-        column = tables.undictionaried(column)
+        column = tables.decode_dictionary(column)
     return column.cast(pa.string())

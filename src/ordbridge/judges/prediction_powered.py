@@ -7,18 +7,22 @@ gets none. The variance knows that texts of one item belong together and that pe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share
 from ordbridge.errors import InputError
 from ordbridge.judges.contrasts import contrast
 from ordbridge.judges.judged import Columns, Judged, read_judged
 from ordbridge.reliability.jackknife import raters_as
+from ordbridge.render.layout import Section, ShownTable
+from ordbridge.results import Finding, Result, found, worst_first
+from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.formatting import interval_text
 
 __all__ = ["JudgeEstimates", "estimate"]
 
@@ -35,8 +39,8 @@ _DIFFERENCES = pa.schema([*_PAIR, *_NUMBERS, ("p_value", pa.float64()), *_COUNTS
 _CATEGORIES = pa.schema([("system", pa.string()), ("at_least", pa.string()), *_NUMBERS, *_COUNTS])
 
 
-@dataclass(frozen=True)
-class JudgeEstimates:
+@dataclass(frozen=True, repr=False)
+class JudgeEstimates(Result):
     """Result of :func:`estimate`.
 
     Attributes
@@ -54,37 +58,78 @@ class JudgeEstimates:
         The same for the share of ratings at or above each category, where there are at most ten.
     judge, raters
         The judge; whether people are a sample (random) or all there are (fixed).
-    notes
-        What to know about it.
+    conf_level
+        Level of the intervals.
     """
 
+    kind: ClassVar[str] = "judge-estimates"
+    title = "What do people and the judge say together?"
     means: pa.Table
     differences: pa.Table
     superiority: pa.Table
     categories: pa.Table
     judge: str
     raters: str
-    notes: tuple[str, ...]
+    conf_level: float = 0.95
+    findings: tuple[Finding, ...] = ()
 
     @property
-    def sentence(self) -> str:
-        """The result in words."""
+    def answer(self) -> str:  # type: ignore[override]
+        """What the judge's ratings are worth."""
         rows = self.differences.to_pylist() or self.means.to_pylist()
         if not any(row["n_judge"] for row in rows):
-            return f"People rated every text that {self.judge} rated, so that it adds nothing to means and differences."
+            return f"{self.judge} adds nothing to the means: people rated every text that it rated."
         if len(rows) == 1 and rows[0]["conf_low"] is not None:
             row = rows[0]
             what = f"{row['system_a']} − {row['system_b']}" if "system_a" in row else f"The mean of {row['system']}"
+            ends = interval_text(row, self.conf_level, "{:.2f}".format)
             return (
-                f"{what} is {row['estimate']:.2f} [{row['conf_low']:.2f}, {row['conf_high']:.2f}] with {self.judge} "
-                f"(weight {row['weight']:.2f}), {row['people_only']:.2f} [{row['people_low']:.2f}, "
-                f"{row['people_high']:.2f}] from people alone; it is worth {row['gain']:.1f} times as many ratings."
+                f"{what} is {row['estimate']:.2f} ({ends}) with {self.judge}, {row['people_only']:.2f} from people "
+                f"alone: worth {row['gain']:.1f} times as many ratings."
             )
         gains = sorted(row["gain"] for row in rows)
+        what = "differences" if self.differences.num_rows else "means"
         return (
-            f"With {self.judge}, people's ratings are worth {gains[0]:.1f} to {gains[-1]:.1f} times as many in "
-            f"{len(rows)} {'differences' if self.differences.num_rows else 'means'}."
+            f"With {self.judge}, people's ratings are worth {gains[0]:.1f} to {gains[-1]:.1f} times as many "
+            f"({len(rows)} {what})."
         )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        return {name: getattr(self, name) for name in ("means", "differences", "superiority", "categories")}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the differences, or the mean where there is one system."""
+        table = self.differences if self.differences.num_rows else self.means
+        wanted = (
+            "system",
+            "system_a",
+            "system_b",
+            "estimate",
+            "conf_low",
+            "conf_high",
+            "p_value",
+            "people_only",
+            "gain",
+        )
+        names = [name for name in wanted if name in table.column_names]
+        return [ShownTable(table.select(names))]
+
+    def sections(self) -> Sequence[Section]:
+        """Return means, differences and shares."""
+        titled = (
+            (self.means, "Means"),
+            (self.differences, "Differences"),
+            (self.superiority, "Probability that a text of the first system is rated above one of the second"),
+        )
+        grids = [ShownTable(table, caption) for table, caption in titled if table.num_rows]
+        parts = [Section("Means from people and judge together", tuple(grids))]
+        if self.categories.num_rows:
+            parts.append(
+                Section("Shares of ratings at or above each category", (ShownTable(self.categories),), folded=True)
+            )
+        return parts
 
 
 def estimate(
@@ -141,31 +186,31 @@ def estimate(
     >>> row["conf_low"] < 3 < row["conf_high"], row["gain"] > 1.5  # the judge is 0.8 too high, and helps
     (True, True)
     """
-    share("conf_level", conf_level)
+    proportion("conf_level", conf_level)
     choice("raters", raters, (None, "random", "fixed"))
     read = read_judged(data, judge, Columns(**columns))
     if read.level == "nominal":
-        raise InputError("means need numbers or ordered categories; for words give scale=[...], from lowest to highest")
+        raise InputError("means need numbers or ordered categories; give all words from lowest to highest (`scale`)")
     about = raters_as(read.humans.rated_by(1), raters)
     random = about == "random"
-    notes: list[str] = []
-    systems = [name for name in read.systems if _enough(read, name, notes)]
+    noticed: list[Finding] = []
+    systems = [name for name in read.systems if _enough(read, name, noticed)]
     if not systems:
         raise InputError(f"no system has {FEWEST} texts that both people and the judge rated")
     points = dict.fromkeys(systems, read.humans.points)
     means = [{"system": name, **contrast(read, {name: 1.0}, points, random, conf_level).row} for name in systems]
     differences, superiority = [], []
     for one, other in combinations(systems, 2):
-        found = contrast(read, {one: 1.0, other: -1.0}, points, random, conf_level)
+        apart = contrast(read, {one: 1.0, other: -1.0}, points, random, conf_level)
         differences.append(
-            {"system_a": one, "system_b": other, **found.row, "p_value": found.p_value(found.row["estimate"])}
+            {"system_a": one, "system_b": other, **apart.row, "p_value": apart.p_value(apart.row["estimate"])}
         )
         superiority.append({"system_a": one, "system_b": other, **_superior(read, one, other, random, conf_level)})
     categories = _at_least(read, systems, random, conf_level) if len(read.humans.categories) <= 10 else []
-    notes += _selection(read, systems)
+    noticed += _selection(read, systems)
     unjudged = int(((read.judge_code < 0) & (read.humans.per_item > 0)).sum())
     if unjudged:
-        notes.append(f"{unjudged} texts that people rated have no rating by the judge and are left out")
+        noticed.append(found("unjudged-texts", n=unjudged))
     return JudgeEstimates(
         pa.Table.from_pylist(means, schema=_MEANS),
         pa.Table.from_pylist(differences, schema=_DIFFERENCES),
@@ -173,7 +218,8 @@ def estimate(
         pa.Table.from_pylist(categories, schema=_CATEGORIES),
         read.name,
         about,
-        tuple(notes),
+        conf_level,
+        worst_first(noticed),
     )
 
 
@@ -196,15 +242,15 @@ def _superior(read: Judged, one: str, other: str, random: bool, conf_level: floa
     judge corrects it.
     """
     beaten = {name: _beaten(read, name) for name in (one, other)}
-    found = contrast(read, {one: 1.0, other: -1.0}, {one: beaten[other], other: beaten[one]}, random, conf_level)
-    alone = (found.row["people_only"] + 1) / 2
-    shift = alone - found.row["people_only"]
+    above = contrast(read, {one: 1.0, other: -1.0}, {one: beaten[other], other: beaten[one]}, random, conf_level)
+    alone = (above.row["people_only"] + 1) / 2
+    shift = alone - above.row["people_only"]
     moved = {
-        key: None if (end := found.row[key]) is None else end + shift
+        key: None if (end := above.row[key]) is None else end + shift
         for key in ("estimate", "conf_low", "conf_high", "people_only", "people_low", "people_high")
     }
-    row = found.row | moved
-    return row | _as_shares(row) | {"p_value": found.p_value(row["estimate"] - 0.5)}
+    row = above.row | moved
+    return row | _as_shares(row) | {"p_value": above.p_value(row["estimate"] - 0.5)}
 
 
 def _beaten(read: Judged, name: str) -> np.ndarray:
@@ -217,19 +263,19 @@ def _beaten(read: Judged, name: str) -> np.ndarray:
     return np.asarray(np.cumsum(shares) - shares / 2)
 
 
-def _enough(read: Judged, name: str, notes: list[str]) -> bool:
+def _enough(read: Judged, name: str, noticed: list[Finding]) -> bool:
     both = (read.judge_code >= 0) & (read.humans.per_item > 0) & (read.system_of == name)
     if both.sum() < FEWEST:
-        notes.append(f"{name} is left out: people and the judge rated {int(both.sum())} of its texts together")
+        noticed.append(found("system-left-out", name, n=int(both.sum())))
         return False
     if not ((read.judge_code >= 0) & (read.humans.per_item == 0) & (read.system_of == name)).any():
-        notes.append(f"people rated every text of {name} that the judge rated, so that the judge adds nothing")
+        noticed.append(found("judge-adds-nothing", name))
     return True
 
 
-def _selection(read: Judged, systems: list[str]) -> list[str]:
-    """Say where the texts that people rated do not look like a random choice."""
-    found = []
+def _selection(read: Judged, systems: list[str]) -> list[Finding]:
+    """Return where the texts that people rated do not look like a random choice."""
+    noticed = []
     for name in systems:
         mine = (read.judge_code >= 0) & (read.system_of == name)
         labelled, others = (
@@ -240,11 +286,9 @@ def _selection(read: Judged, systems: list[str]) -> list[str]:
             continue
         error = np.sqrt(labelled.var(ddof=1) / len(labelled) + others.var(ddof=1) / len(others))
         if error > 0 and abs(labelled.mean() - others.mean()) > SELECTED * error:
-            found.append(
-                f"{name}: the judge rates the texts that people rated {labelled.mean():.2f} and the others "
-                f"{others.mean():.2f} on average; the method needs a random choice of texts"
-            )
-    return found
+            rated, rest = float(labelled.mean()), float(others.mean())
+            noticed.append(found("texts-not-random", name, rated=rated, others=rest))
+    return noticed
 
 
 def _as_shares(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import number, share, whole
 from ordbridge.errors import InputError
 from ordbridge.judges.contrasts import contrast
 from ordbridge.judges.judged import Columns, read_judged
 from ordbridge.reliability.jackknife import raters_as
+from ordbridge.render.layout import ShownTable
+from ordbridge.results import Result
+from ordbridge.support.arguments import number, proportion, whole
 
 __all__ = ["JudgePlan", "plan"]
 
@@ -30,8 +32,8 @@ _SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class JudgePlan:
+@dataclass(frozen=True, repr=False)
+class JudgePlan(Result):
     """Result of :func:`plan`.
 
     Attributes
@@ -42,13 +44,40 @@ class JudgePlan:
         its texts the judge is asked, the share ``saved``, and costs where prices are given.
     goal
         What is to be reached, in words.
-    sentence
-        The answer.
     """
 
+    kind: ClassVar[str] = "judge-plan"
+    title = "What does the judge save?"
     needed: pa.Table
     goal: str
-    sentence: str
+
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """How many ratings by people are needed without and with the judge."""
+        row, *others = self.needed.to_pylist()
+        what = f" ({row['what']})" if others else ""
+        money = ""
+        if row["cost_people_only"] is not None:
+            money = f" (cost {row['cost_with_judge']:.2f} instead of {row['cost_people_only']:.2f})"
+        saved = f"saves {row['saved']:.0%}" if row["saved"] > 0 else "saves nothing"
+        return (
+            f"For {self.goal}{what}: {row['people_only']} human ratings per system, or {row['with_judge']} plus the "
+            f"judge on {row['texts_for_judge']} texts, which {saved}{money}."
+        )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """One row per mean or difference."""
+        return {"needed": self.needed}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return what is needed without and with the judge."""
+        shown = self.needed.drop_columns(["with_judge_low", "with_judge_high", "cost_saved"])
+        return [
+            ShownTable(
+                shown, f"Ratings by people for {self.goal}", {"people_only": "people alone", "saved": "share saved"}
+            )
+        ]
 
 
 def plan(
@@ -93,19 +122,18 @@ def plan(
     Examples
     --------
     >>> found = plan(sd=1.0, correlation=0.8, width=0.3, texts=1000, cost={"human": 0.5, "judge": 0.01})
-    >>> found.sentence
-    'For an interval of width 0.3, people alone need 171 ratings of each system; with the judge on 1000 texts 70,
-    which saves 59 % (from 85.50 to 45.00).'
+    >>> found.answer[:76]
+    'For an interval of width 0.3: 171 human ratings per system, or 70 plus the j'
     """
-    share("conf_level", conf_level)
-    share("power", power)
+    proportion("conf_level", conf_level)
+    proportion("power", power)
     prices = {"human": 0.0, "judge": 0.0} | {
         name: number(f"cost {name}", price) for name, price in (cost or {}).items()
     }
     if set(prices) != {"human", "judge"}:
-        raise InputError("cost= has the prices of a rating by 'human' and by 'judge'")
+        raise InputError("`cost` has the prices of a rating by 'human' and by 'judge'")
     if width is not None and effect is not None:
-        raise InputError("give width= or effect=, not both")
+        raise InputError("give a width (`width`) or an effect (`effect`), not both")
     if texts is not None:
         whole("texts", texts, least=2)
     found = _without_data(sd, correlation) if data is None else _from_data(data, judge, raters, conf_level, columns)
@@ -113,13 +141,12 @@ def plan(
     for one in found:
         variance = _wanted(one, width, effect, power, conf_level)
         rows.append(_row(one, variance, texts, prices if cost else None))
-    first = rows[0]
     goal = (
         f"an interval of width {width:g}" if width is not None
         else f"{power:.0%} power to find {effect:g} points" if effect is not None
-        else "the interval that people's ratings alone have now"
+        else "today's precision"
     )  # fmt: skip
-    return JudgePlan(pa.Table.from_pylist(rows, schema=_SCHEMA), goal, _sentence(first, goal, len(rows)))
+    return JudgePlan(pa.Table.from_pylist(rows, schema=_SCHEMA), goal)
 
 
 @dataclass(frozen=True)
@@ -138,10 +165,10 @@ class _Spread:
 
 def _without_data(sd: float | None, correlation: float | None) -> list[_Spread]:
     if sd is None or correlation is None:
-        raise InputError("give the ratings of a pilot, or both sd= and correlation=")
+        raise InputError("give the ratings of a pilot, or both `sd` and `correlation`")
     if number("sd", sd) <= 0:
         raise InputError(f"sd={sd!r} must be above 0")
-    rho = share("correlation", correlation, ends=True)
+    rho = proportion("correlation", correlation, ends=True)
     return [_Spread("each system", float(sd), rho, rho, rho, None, None, 1.0)]
 
 
@@ -188,7 +215,7 @@ def _wanted(one: _Spread, width: float | None, effect: float | None, power: floa
             raise InputError("effect=0 cannot be found; give a difference in points")
         return float((effect / (z + norm.ppf(power))) ** 2)
     if one.n is None:
-        raise InputError("without data give width= or effect=")
+        raise InputError("without data give a width (`width`) or an effect (`effect`)")
     return one.sd**2 / one.n
 
 
@@ -199,7 +226,7 @@ def _row(one: _Spread, variance: float, texts: int | None, prices: dict[str, flo
         judged = _cheapest(one, variance, prices) or judged
     if judged is None:
         raise InputError(
-            "say how many texts the judge can rate (texts=), or the prices of both kinds of ratings (cost=)"
+            "say how many texts the judge can rate (`texts`), or the prices of both kinds of ratings (`cost`)"
         )
     needed = [_people(one.sd, rho, variance, judged, alone) for rho in (one.correlation, one.high, one.low)]
     k = one.per_text
@@ -236,15 +263,3 @@ def _cheapest(one: _Spread, variance: float, prices: dict[str, float]) -> int | 
     human, judge = prices["human"] * one.per_text, prices["judge"]
     both = sqrt((1 - rho**2) * human) + sqrt(rho**2 * judge)
     return max(2, ceil(one.sd**2 / variance * both * rho / sqrt(judge)))
-
-
-def _sentence(row: dict[str, Any], goal: str, n: int) -> str:
-    what = "" if n == 1 else f" ({row['what']})"
-    money = ""
-    if row.get("cost_people_only") is not None:
-        money = f" (from {row['cost_people_only']:.2f} to {row['cost_with_judge']:.2f})"
-    less = f"which saves {row['saved']:.0%}".replace("%", " %") if row["saved"] > 0 else "so that it saves nothing"
-    return (
-        f"For {goal}{what}, people alone need {row['people_only']} ratings of each system; with the judge on "
-        f"{row['texts_for_judge']} texts {row['with_judge']}, {less}{money}."
-    )

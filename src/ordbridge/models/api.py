@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError
-from ordbridge.formula import updated, written
+from ordbridge.formula import parse, updated, written
 from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.few_levels import few_levels
 from ordbridge.models.fit import Fit
-from ordbridge.models.keeping import table_of
 from ordbridge.models.laplace_check import check_laplace, check_quadrature
 from ordbridge.models.prepare import prepare
-from ordbridge.models.problem import Condition, Estimates, Problem
+from ordbridge.models.problem import Estimates, Problem
+from ordbridge.models.save_load import table_of
+from ordbridge.results.finding import found
 
 __all__ = ["clm", "clmm", "fit_again", "lm", "lmer"]
 
@@ -214,7 +215,7 @@ def fit_again(fit: Fit, formula: str, data: Any = None) -> Fit:
     try:
         problem = prepare(before.model, new, table_of(before) if data is None else data, **options)
     except InputError as refusal:
-        if data is None and "column" in str(refusal):
+        if data is None and not set(parse(new).columns) <= set(before.columns):
             raise InputError(f"{refusal}. A fit holds only the columns of its own model: give data=") from None
         raise
     return _fit(problem, fit.engine)
@@ -235,31 +236,31 @@ def _estimates(problem: Problem, engine: str) -> Estimates:
     """Fit; where R fails from its own start, say which start may do better."""
     fits = engine_module(engine)
     if problem.model != "clmm" or engine != "r" or problem.start is not None:
-        found: Estimates = fits.fit(problem)
-        return found
+        estimates: Estimates = fits.fit(problem)
+        return estimates
     try:
-        found = fits.fit(problem)
+        estimates = fits.fit(problem)
     except FitTimeout:
         raise
     except FitError as failure:
         raise FitError(f"{failure}; {OTHER_START}") from failure
-    if found.converged:
-        return found
-    return replace(found, conditions=(*found.conditions, Condition("fit", "message", OTHER_START)))
+    if estimates.converged:
+        return estimates
+    return replace(estimates, findings=(*estimates.findings, found("other-start")))
 
 
-def _saying_all(found: Estimates) -> Estimates:
-    """Add a condition where a fit has no standard errors or no likelihood, and the engine says nothing about it."""
-    if found.conditions or not found.converged:
-        return found
+def _saying_all(estimates: Estimates) -> Estimates:
+    """Add a finding where a fit has no standard errors or no likelihood, and the engine says nothing about it."""
+    if estimates.findings or not estimates.converged:
+        return estimates
     said = []
-    if found.df is not None and (np.asarray(found.df) == 0).any():
-        said.append("there are as many coefficients as rows: nothing is left for standard errors and tests")
-    elif not np.isfinite(np.diag(found.vcov)).all():
-        said.append("some standard errors cannot be computed: the data do not determine these coefficients")
-    if not np.isfinite(found.loglik):
-        said.append("the log likelihood is not a number: the model explains the response completely")
-    return replace(found, conditions=tuple(Condition("inference", "warning", text) for text in said))
+    if estimates.df is not None and (np.asarray(estimates.df) == 0).any():
+        said.append(found("no-residual-df"))
+    elif not np.isfinite(np.diag(estimates.vcov)).all():
+        said.append(found("no-standard-error"))
+    if not np.isfinite(estimates.loglik):
+        said.append(found("no-likelihood"))
+    return replace(estimates, findings=tuple(said))
 
 
 def _checked(fit: Fit) -> Fit:
@@ -267,12 +268,12 @@ def _checked(fit: Fit) -> Fit:
     rows = fit.matrices()
     check = check_laplace if fit.problem.nAGQ == 1 else check_quadrature
     said = (*check(fit.problem, fit.estimates, rows), *few_levels(fit.estimates, rows))
-    return replace(fit, estimates=replace(fit.estimates, conditions=(*fit.estimates.conditions, *said)))
+    return replace(fit, estimates=replace(fit.estimates, findings=(*fit.estimates.findings, *said)))
 
 
 def _warn(fit: Fit) -> None:
     """Tell the user in Python's way what the result carries anyway."""
-    said = "; ".join(c.text for c in fit.estimates.conditions if c.kind == "warning")
+    said = "; ".join(one.what.rstrip(".") for one in fit.estimates.findings if one.severity == "warning")
     if not fit.converged:
         problem = "did not converge: do not trust its numbers"
     elif fit.singular:

@@ -5,24 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from ordbridge.checks import choice
+from ordbridge.support.arguments import choice
 
 __all__ = ["ENGINES", "engine_module", "engine_name"]
 
 MODULES = {"r": "ordbridge.models.r_engine", "fast": "ordbridge.fast"}
 ENGINES = tuple(MODULES)
-OTHER_NAMES = {"ordinal": "r"}  # what version 0.1 called R, in calls, study files and stores
 
 
 def engine_name(engine: str) -> str:
-    """Return ``"r"`` for R or ``"fast"`` for the native engine; ``"ordinal"`` is another word for R.
-
-    Examples
-    --------
-    >>> engine_name("ordinal")
-    'r'
-    """
-    return choice("engine", OTHER_NAMES.get(engine, engine) if isinstance(engine, str) else engine, ENGINES)
+    """Return ``"r"`` for R or ``"fast"`` for the native engine."""
+    return choice("engine", engine, ENGINES)
 
 
 def engine_module(engine: str) -> ModuleType:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ordbridge.models.problem import Condition, Estimates, Matrices
+from ordbridge.models.problem import Estimates, Matrices
+from ordbridge.results.finding import Finding, found
 
 __all__ = ["FEW_LEVELS", "SIZES", "SIZES_AT_ONCE", "few_levels"]
 
@@ -24,24 +25,24 @@ SIZES_AT_ONCE = {5: 0.29, 10: 0.20}
 PEOPLE_AND_TEXTS = ("annotator", "evaluator", "item", "judge", "participant", "rater", "subject", "worker")
 
 
-def few_levels(found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
+def few_levels(estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
     """Return a message for each grouping factor with too few levels for Wald's test.
 
     Parameters
     ----------
-    found
+    estimates
         The estimates of a clmm.
     rows
         The model matrices of the rows that were used (:meth:`ordbridge.Fit.matrices`).
     """
     said = []
-    for group in dict.fromkeys(term.group for term in found.random):
-        mine = [k for k, term in enumerate(found.random) if term.group == group]
-        levels = len(found.random[mine[0]].levels)
+    for group in dict.fromkeys(term.group for term in estimates.random):
+        mine = [k for k, term in enumerate(estimates.random) if term.group == group]
+        levels = len(estimates.random[mine[0]].levels)
         limit, size = next(((limit, share) for limit, share in SIZES if levels < limit), (0, 0.0))
         if not limit or not rows.X.shape[1]:
             continue
-        slopes = {name for k in mine for name in found.random[k].terms} - {"(Intercept)"}
+        slopes = {name for k in mine for name in estimates.random[k].terms} - {"(Intercept)"}
         if slopes:
             how = f"in about {100 * size:.0f} % of such studies"
             if len(slopes) > 1:
@@ -51,8 +52,7 @@ def few_levels(found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
         else:
             continue
         who = f"{levels} {group}s" if group in PEOPLE_AND_TEXTS else f"{levels} levels of {group}"
-        text = f"{who}: the Wald test rejects a true null {how}; use method='bootstrap'"
-        said.append(Condition("inference", "message", text, FEW_LEVELS))
+        said.append(found(FEW_LEVELS, who=who, how=how))
     return tuple(said)
 
 

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from ordbridge.doors import picture, write_report
+from ordbridge.models import fit_words
+from ordbridge.models.anova import anova
 from ordbridge.models.fitted import Fitted
-from ordbridge.models.nested import anova
-from ordbridge.progress import Progress
+from ordbridge.render.figures.coefficients import forest
+from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.results.result import Result
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
+    from ordbridge.models.explain import FitAnalysis
     from ordbridge.models.inference.laplace_cost import LaplaceCheck
     from ordbridge.models.inference.proportionality import Assumptions
+    from ordbridge.results.finding import Finding
 
 __all__ = ["Fit", "anova"]
 
 
-class Fit(Fitted):
+class Fit(Fitted, Result):  # type: ignore[override]
     """A fitted clm, clmm, lm or lmer; see the methods for its tables, all of them :class:`pyarrow.Table`.
 
     Attributes
@@ -39,14 +44,90 @@ class Fit(Fitted):
         How long the fit took.
     """
 
-    def plot(self, thresholds: bool = False) -> Figure:
-        """Draw the coefficients with their 95 % intervals; see :func:`ordbridge.figures.forest`."""
-        figure: Figure = picture("forest", self, thresholds=thresholds)
-        return figure
+    kind: ClassVar[str] = "fit"
 
-    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
-        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
-        return write_report(self, path, repeat)
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What the report is called."""
+        return fit_words.title(self)
+
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """Which coefficients differ from 0."""
+        return fit_words.answer(self)
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """How many ratings were used, and by which model."""
+        return fit_words.counted(self)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        return {"glance": self.glance(), "tidy": self.tidy(), "varcorr": self.varcorr()}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the coefficients."""
+        return [fit_words.coefficients(self)]
+
+    def sections(self) -> Sequence[Section]:
+        """Return coefficients in words, thresholds, random effects, and the fit in numbers."""
+        return fit_words.sections(self)
+
+    def draw(self) -> dict[str, Callable[[], Figure]]:
+        """Return how its pictures are drawn."""
+        located = any(effect != "threshold" for effect in self.estimates.effects)
+        return {"coefficients": lambda: forest(self, thresholds=not located)}
+
+    def figures(self) -> Figures:
+        """Return the picture of the coefficients."""
+        return Figures(self.draw())
+
+    def plot(self, thresholds: bool = False) -> Figure:
+        """Draw the coefficients with their 95 % intervals, with those of the thresholds if they are asked for."""
+        return forest(self, thresholds=thresholds)
+
+    def methods(self) -> str:
+        """Return the methods paragraph."""
+        return fit_words.methods(self)
+
+    def references(self) -> list[str]:
+        """Return the references of the methods paragraph."""
+        return fit_words.references(self)
+
+    def explain(
+        self,
+        contrasts: str | None = None,
+        tests: pa.Table | None = None,
+        assumptions: bool = True,
+        conf_level: float = 0.95,
+        noticed: Sequence[Finding] = (),
+    ) -> FitAnalysis:
+        """Compute what a full report shows: expected ratings in points, pairwise differences, assumptions.
+
+        Parameters
+        ----------
+        contrasts
+            A factor of which all pairs are compared.
+        tests
+            What :meth:`test` returned, to be shown with the rest.
+        assumptions
+            Whether to check those of an ordinal model, which takes some more fits.
+        conf_level
+            Level of the intervals.
+        noticed
+            Findings of :func:`ordbridge.check`, to be shown with those of the fit.
+
+        Examples
+        --------
+        >>> import ordbridge as ob
+        >>> fit = ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]}, engine="fast")
+        >>> print(fit.explain().answer)
+        x: +1.04 points of the rating (95 % CI 0.76 to 1.32, p = .004).
+        """
+        from ordbridge.models.explain import explain
+
+        return explain(self, contrasts, tests, assumptions, conf_level, noticed)
 
     def update(self, formula: str, data: Any = None) -> Fit:
         """Fit another formula with the same model, options, engine and data.
@@ -74,7 +155,7 @@ class Fit(Fitted):
 
         The file holds tables and JSON, and no code.
         """
-        from ordbridge.models.keeping import save
+        from ordbridge.models.save_load import save
 
         return save(self, path)
 
@@ -97,8 +178,9 @@ class Fit(Fitted):
         Returns
         -------
         pyarrow.Table
-            contrast, estimate, std_error, df (null for z tests), statistic, p_value, conf_low, conf_high. What emmeans
-            says about them is in the table's metadata under ``b"notes"``, one note per line.
+            system_a, system_b (two levels of the factor), difference, std_error, df (null for z tests), statistic,
+            p_value, p_adjusted, conf_low, conf_high. What emmeans says about them is in the table's metadata under
+            ``b"notes"``, one note per line.
 
         Warns
         -----
@@ -145,7 +227,7 @@ class Fit(Fitted):
         store
             Bootstrap: a file to which draws are added as they are done, and from which they are read again.
         progress
-            Bootstrap: is called with a :class:`ordbridge.progress.Progress` after each draw.
+            Bootstrap: is called with a :class:`ordbridge.support.progress.Progress` after each draw.
 
         Returns
         -------
@@ -267,8 +349,9 @@ class Fit(Fitted):
         Returns
         -------
         pyarrow.Table
-            what (``mean``, ``difference``, ``probability``, ``superiority``), the columns of ``by``, level, category,
-            estimate, std_error, df (null for z tests), statistic, p_value, conf_low, conf_high.
+            what (``mean``, ``difference``, ``probability``, ``superiority``), the columns of ``by``, level or for pairs
+            system_a and system_b, category, estimate, std_error, df (null for z tests), statistic, p_value, p_adjusted,
+            conf_low, conf_high.
 
         Warns
         -----
@@ -286,8 +369,10 @@ class Fit(Fitted):
         >>> import ordbridge as ob
         >>> ratings = {"rating": [1, 2, 2, 3, 1, 3, 2, 3, 1, 2], "system": list("AABBAABBAB")}
         >>> found = ob.clm("rating ~ system", ratings, engine="fast").means("system")
-        >>> found["level"].to_pylist(), [round(v, 2) for v in found["estimate"].to_pylist()]
-        (['A', 'B', 'A - B'], [1.54, 2.36, -0.81])
+        >>> found.select(["level", "system_a", "system_b"]).to_pylist()[1:]
+        [{'level': 'B', 'system_a': None, 'system_b': None}, {'level': None, 'system_a': 'A', 'system_b': 'B'}]
+        >>> [round(v, 2) for v in found["estimate"].to_pylist()]
+        [1.54, 2.36, -0.81]
         """
         from ordbridge.models import inference
 
@@ -356,7 +441,7 @@ class Fit(Fitted):
         -------
         Assumptions
             ``nominal_test`` and ``scale_test``, tables with term, df, loglik, aic, statistic, p_value, note;
-            ``thresholds`` and ``spread`` per level of the factor; ``sentences``. :func:`ordbridge.figures.thresholds`
+            ``thresholds`` and ``spread`` per level of the factor; ``sentences``. ``ob.figures.thresholds``
             draws the thresholds.
 
         References

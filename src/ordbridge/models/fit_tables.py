@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import share
 from ordbridge.errors import InputError
 from ordbridge.formula import Summand, quote, written
+from ordbridge.support.arguments import proportion
 
 if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
     from ordbridge.models.problem import Estimates
 
-__all__ = ["coefficients", "conditions", "floats", "modes", "one_row", "place_of", "variances"]
+__all__ = ["coefficients", "floats", "modes", "one_row", "place_of", "variances"]
 
 VARIANCES = {
     "group": pa.string(),
@@ -37,7 +37,7 @@ def coefficients(e: Estimates, conf_level: float) -> pa.Table:
     """Return thresholds and coefficients with tests and intervals; see :meth:`ordbridge.Fit.tidy`."""
     from scipy import stats
 
-    share("conf_level", conf_level)
+    proportion("conf_level", conf_level)
     upper = 0.5 + conf_level / 2
     z = np.isnan(e.df)
     quantile = np.where(z, stats.norm.ppf(upper), stats.t.ppf(upper, np.where(z, 1.0, e.df)))
@@ -106,12 +106,6 @@ def one_row(fit: Fitted) -> pa.Table:
             "package_version": [e.package_version],
         }
     )
-
-
-def conditions(e: Estimates) -> pa.Table:
-    """Return what the engine reported; see :attr:`ordbridge.Fit.conditions`."""
-    schema = pa.schema({name: pa.string() for name in ("stage", "kind", "text", "code")})
-    return pa.Table.from_pylist([condition._asdict() for condition in e.conditions], schema=schema)
 
 
 def variances(e: Estimates) -> pa.Table:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice
 from ordbridge.errors import InputError
 from ordbridge.models import fit_tables
 from ordbridge.models import predict as prediction
@@ -18,6 +17,8 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.fit_factors import factor_table
 from ordbridge.models.prepare import encode_new
 from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.results.finding import Finding, found, worst_first
+from ordbridge.support.arguments import choice
 
 __all__ = ["Fitted"]
 
@@ -34,12 +35,6 @@ class Fitted:
     def __repr__(self) -> str:
         """Say in one line what was fitted."""
         return f"<{self.problem.model} {self.problem.described}, {self.n_obs} ratings, engine {self.engine!r}>"
-
-    def _repr_html_(self) -> str:
-        """Show what was fitted, what is wrong with it, and its coefficients in a notebook."""
-        from ordbridge.models.summary import html
-
-        return html(self)
 
     @property
     def coef(self) -> dict[str, float]:
@@ -61,7 +56,7 @@ class Fitted:
     @property
     def bic(self) -> float:
         """The Bayesian information criterion."""
-        return float(np.log(self.counted) * self.estimates.edf - 2.0 * self.estimates.loglik)
+        return float(np.log(self.n_weighted) * self.estimates.edf - 2.0 * self.estimates.loglik)
 
     @property
     def n_obs(self) -> int:
@@ -79,9 +74,16 @@ class Fitted:
         return self.estimates.singular
 
     @property
-    def conditions(self) -> pa.Table:
-        """What the engine reported: stage, kind (``warning`` or ``message``), text, and code (empty for R's own)."""
-        return fit_tables.conditions(self.estimates)
+    def findings(self) -> tuple[Finding, ...]:
+        """What to know about the fit: whether it converged, what the engine said, and doubts about its tests."""
+        said = [] if self.converged else [found("not-converged")]
+        said += [found("fit-singular")] if self.singular and self.converged else []
+        said += self.estimates.findings
+        if dropped := self.problem.n_rows - self.n_obs:
+            said.append(found("rows-dropped", n=dropped))
+        if self.estimates.dropped:
+            said.append(found("aliased", columns=", ".join(self.estimates.dropped)))
+        return worst_first(said)
 
     def tidy(self, conf_level: float = 0.95) -> pa.Table:
         """Return thresholds and coefficients with their tests and Wald intervals, one row each.
@@ -114,7 +116,7 @@ class Fitted:
         return fit_tables.one_row(self)
 
     @property
-    def counted(self) -> float:
+    def n_weighted(self) -> float:
         """Number of ratings as R counts them: the sum of the weights."""
         if self.problem.weights is None:
             return float(self.n_obs)

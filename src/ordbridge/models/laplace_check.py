@@ -32,8 +32,9 @@ import numpy as np
 
 from ordbridge.formula import names
 from ordbridge.models import predict as prediction
-from ordbridge.models.problem import Condition, Estimates, Matrices, Problem
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
+from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.results.finding import Finding, found
 
 __all__ = ["LAPLACE", "TOO_HIGH", "TOO_LOW", "GroupError", "check_laplace", "check_quadrature", "laplace_errors"]
 
@@ -58,41 +59,32 @@ class GroupError:
     largest_sd: float  # of the group's random effects
 
 
-def check_laplace(problem: Problem, found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
+def check_laplace(problem: Problem, estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
     """Return a warning for each grouping factor where the approximation breaks down.
 
     Parameters
     ----------
-    problem, found
+    problem, estimates
         A clmm with ``nAGQ=1`` and an engine's answer to it.
     rows
         The model matrices of the rows that were used (:meth:`ordbridge.Fit.matrices`).
     """
     said = []
-    for group in laplace_errors(problem, found, rows):
+    for group in laplace_errors(problem, estimates, rows):
         off = int(((group.error > TOO_LOW) | (group.error < TOO_HIGH)).sum())
         if off:
-            said.append(
-                f"the Laplace approximation does not hold for {off} of the {group.error.size} levels of {group.group} "
-                f"(standard deviation {group.largest_sd:.2g}): ratings within a level agree too much, or a category is "
-                "too rare, for this model. Its estimates and p-values are wrong whichever engine computes them; "
-                "use lmer, fewer random effects, or merge rare categories"
-            )
-    return tuple(Condition("inference", "warning", text, LAPLACE) for text in said)
+            said.append(found(LAPLACE, off=off, levels=group.error.size, group=group.group, sd=group.largest_sd))
+    return tuple(said)
 
 
-def check_quadrature(problem: Problem, found: Estimates, rows: Matrices) -> tuple[Condition, ...]:
+def check_quadrature(problem: Problem, estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
     """Return a warning if a clmm with ``nAGQ`` above 1 has too few points for its likelihood."""
-    error = found.loglik - _exact_loglik(problem, found, rows)
+    error = estimates.loglik - _exact_loglik(problem, estimates, rows)
     if abs(error) <= QUADRATURE_ERROR:
         return ()
-    [term] = found.random
-    text = (
-        f"quadrature with nAGQ={problem.nAGQ} is off by {error:+.2g} in log likelihood, because ratings within a level "
-        f"of {term.group} agree too much (standard deviation {np.sqrt(term.covariance[0, 0]):.2g}): estimates and "
-        "p-values may be wrong; use more points, lmer, or merge rare categories"
-    )
-    return (Condition("inference", "warning", text),)
+    [term] = estimates.random
+    sd = float(np.sqrt(term.covariance[0, 0]))
+    return (found("quadrature-fails", nAGQ=problem.nAGQ, error=float(error), group=term.group, sd=sd),)
 
 
 def _exact_loglik(problem: Problem, found: Estimates, rows: Matrices) -> float:

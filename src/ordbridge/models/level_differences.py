@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.formula import names
 from ordbridge.models import r_engine
 from ordbridge.models.fit_factors import factor_column
 from ordbridge.models.fit_tables import floats
 from ordbridge.models.inference.adjust import ADJUSTMENTS
+from ordbridge.models.inference.marginal_means import interactions
+from ordbridge.results.finding import found, with_findings
+from ordbridge.support.arguments import choice
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -24,6 +26,8 @@ __all__ = ["pairwise_differences"]
 
 def pairwise_differences(fit: Fit, factor: str, adjust: str, conf_level: float) -> pa.Table:
     """Return all pairwise differences; see :meth:`ordbridge.Fit.contrasts`."""
+    from scipy import stats
+
     choice("adjust", adjust, ADJUSTMENTS)
     problem, estimates = fit.problem, fit.estimates
     column = factor_column(problem, factor)
@@ -34,11 +38,15 @@ def pairwise_differences(fit: Fit, factor: str, adjust: str, conf_level: float) 
         )
     if estimates.dropped:
         raise InputError(f"columns were dropped as aliased ({', '.join(estimates.dropped)}); simplify the formula")
-    found, notes = r_engine.contrasts(problem, estimates, column, adjust, conf_level)
-    misleading = [note for note in notes if "interaction" in note]
-    if misleading:
-        text = f"contrasts of {factor}: {misleading[0][0].lower()}{misleading[0][1:]}"
-        warnings.warn(text, StatisticalWarning, stacklevel=3)
-    found["df"] = np.where(np.isinf(found["df"]), np.nan, found["df"])
-    table = pa.table({name: values if isinstance(values, list) else floats(values) for name, values in found.items()})
-    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+    values, notes = r_engine.contrasts(problem, estimates, column, adjust, conf_level)
+    said = interactions(fit, [column])
+    for one in said:
+        warnings.warn(one.text, StatisticalWarning, stacklevel=3)
+    values["p_adjusted"] = values["p_value"]
+    values["p_value"] = 2.0 * stats.t.sf(np.abs(values["statistic"]), values["df"])
+    values["df"] = np.where(np.isinf(values["df"]), np.nan, values["df"])
+    values["difference"] = values.pop("estimate")
+    columns = ("difference", "std_error", "df", "statistic", "p_value", "p_adjusted", "conf_low", "conf_high")
+    sides = {name: values[name] for name in ("system_a", "system_b")}
+    table = pa.table(sides | {name: floats(values[name]) for name in columns})
+    return with_findings(table, [*said, *(found("emmeans", text=note) for note in notes)])

@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from ordbridge.models.links import LINKS
 from ordbridge.models.problem import Estimates, Matrices, Problem
-from ordbridge.models.residuals import LINKS
 
 __all__ = ["KINDS", "cutpoints", "location", "marginal_variance", "probabilities", "simulated", "spread", "table"]
 

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, seconds
 from ordbridge.errors import FormulaError, InputError
-from ordbridge.formats import enumerated
 from ordbridge.formula import (
     Bar,
     Call,
@@ -26,12 +24,14 @@ from ordbridge.formula import (
 )
 from ordbridge.models.columns import EXACT_INTEGERS, Column, encode, encode_response
 from ordbridge.models.kinds import KINDS
+from ordbridge.models.links import LINKS
 from ordbridge.models.problem import Problem
-from ordbridge.tables import to_arrow, usable
+from ordbridge.reading.tables import to_arrow, usable
+from ordbridge.support.arguments import choice, seconds
+from ordbridge.support.formatting import enumerated
 
-__all__ = ["LINKS", "THRESHOLDS", "encode_new", "prepare"]
+__all__ = ["THRESHOLDS", "encode_new", "prepare"]
 
-LINKS = ("logit", "probit", "cloglog", "loglog", "cauchit")
 THRESHOLDS = ("flexible", "symmetric", "symmetric2", "equidistant")
 DDF = ("Satterthwaite", "Kenward-Roger")
 MIXED = ("clmm", "lmer")
@@ -218,7 +218,7 @@ def _check_labels(formula: Formula, beyond: Sequence[Summand], columns: Mapping[
 
 def _check_options(options: Mapping[str, Any]) -> None:
     if "link" in options:
-        choice("link", options["link"], LINKS)
+        choice("link", options["link"], tuple(LINKS))
     if "threshold" in options:
         choice("threshold", options["threshold"], THRESHOLDS)
     if "ddf" in options:

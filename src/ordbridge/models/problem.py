@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ordbridge.formula import Formula, Summand, names, quote, written
 from ordbridge.models.columns import Column
 from ordbridge.models.kinds import KINDS
+from ordbridge.results.finding import Finding
 
-__all__ = ["Condition", "Estimates", "Matrices", "Problem", "RandomTerm"]
+__all__ = ["Estimates", "Matrices", "Problem", "RandomTerm"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +64,6 @@ class Problem:
         summands = (*self.formula.fixed, *self.scale, *self.nominal)
         found = [name for summand in summands for name in names(summand.term)]
         return tuple(dict.fromkeys([*found, *([self.offset] if self.offset else [])]))
-
-
-class Condition(NamedTuple):
-    """Something the engine reported: in which stage, ``"warning"`` or ``"message"``, its words, and a stable code.
-
-    Decisions look at the code; what R says has none.
-    """
-
-    stage: str
-    kind: str
-    text: str
-    code: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +114,7 @@ class Estimates:
     hessian_condition: float | None = None
     evaluations: int | None = None
     r_version: str | None = None
-    conditions: tuple[Condition, ...] = ()
+    findings: tuple[Finding, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)  # an engine's own diagnostics, for tests and reports
 
     def position(self, term: str, effect: str | None = None) -> int | None:

@@ -1,4 +1,4 @@
-"""R's functions behind the interface of the engines: what R sees is disguised, what it answers is translated."""
+"""R's functions behind the interface of the engines: R sees mangled names, what it answers is translated."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from ordbridge import bridge
 from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.formula import Name, expand, expand_bars, group_name, written
 from ordbridge.models.columns import Column
-from ordbridge.models.disguise import Disguise, disguise
 from ordbridge.models.engines import engine_module
 from ordbridge.models.groups import positions
 from ordbridge.models.kinds import KINDS
-from ordbridge.models.problem import Condition, Estimates, Matrices, Problem, RandomTerm
+from ordbridge.models.name_mangling import MangledProblem, mangle_names
+from ordbridge.models.problem import Estimates, Matrices, Problem, RandomTerm
 from ordbridge.models.second_opinion import second_opinion
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
 
 __all__ = ["contrasts", "fit", "formula_text", "matrices", "refuse", "test_combinations", "test_terms"]
 
@@ -29,7 +31,7 @@ def fit(problem: Problem) -> Estimates:
     bridge.require(*KINDS[problem.model].packages)
     if problem.ddf == "Kenward-Roger":
         bridge.require("pbkrtest")
-    hidden = disguise(problem, rescaled=True)
+    hidden = mangle_names(problem, rescaled=True)
     arguments: dict[str, Any] = {"formula": formula_text(hidden.problem), "columns": _columns(hidden.problem.columns)}
     if problem.formula.random:
         arguments |= {"variables": _variables(hidden.problem), "bars": _bars(hidden.problem)}
@@ -50,16 +52,17 @@ def fit(problem: Problem) -> Estimates:
         )
     if answer.status == "error":
         raise FitError(f"R could not fit {problem.formula} ({problem.model}, stage {answer.stage}): {answer.error}")
-    found = hidden.reveal(_estimates(answer.value, tuple(Condition(*said) for said in answer.conditions)))
+    said = (noticed(f"r-{kind}", stage=stage, text=text) for stage, kind, text in answer.conditions)
+    found = hidden.reveal(_estimates(answer.value, tuple(said)))
     if not problem.formula.random:
         return found
     doubts = second_opinion(problem, found, seconds, hidden.texts(answer.value.get("far_columns") or ()))
-    return replace(found, conditions=(*found.conditions, *doubts))
+    return replace(found, findings=(*found.findings, *doubts))
 
 
 def matrices(problem: Problem, estimates: Estimates, newdata: Mapping[str, Column]) -> Matrices:
     """Return R's model matrices for new rows."""
-    hidden = disguise(problem)
+    hidden = mangle_names(problem)
     nodes = {group_name(bar.group): bar.group for bar in expand_bars(problem.formula.random)}
     n = len(next(iter(newdata.values())).values)
     offset = np.zeros(n) if problem.offset is None else newdata[problem.offset].values
@@ -114,7 +117,7 @@ def refuse(problem: Problem) -> None:
         raise InputError("R's clmm does not take weights of 0; leave these rows out, or use engine='fast'")
 
 
-def _kept(hidden: Disguise, flat: np.ndarray, names: list[str] | None, n: int, kept: list[str]) -> np.ndarray:
+def _kept(hidden: MangledProblem, flat: np.ndarray, names: list[str] | None, n: int, kept: list[str]) -> np.ndarray:
     """Return the columns of a model matrix that have a coefficient."""
     columns = hidden.texts(names or ())
     return flat.reshape((n, len(columns)), order="F")[:, [columns.index(name) for name in kept]]
@@ -139,7 +142,7 @@ def contrasts(
     """Return all pairwise differences between the levels of a factor from emmeans, and what emmeans says about them."""
     bridge.require("emmeans")
     used = {name: column.take(estimates.rows) for name, column in problem.columns.items()}
-    hidden = disguise(replace(problem, columns=used, n_rows=len(estimates.rows)), rescaled=problem.model == "lmer")
+    hidden = mangle_names(replace(problem, columns=used, n_rows=len(estimates.rows)), rescaled=problem.model == "lmer")
     common = {
         "factor": hidden.plain[factor],
         "columns": _columns(hidden.problem.columns),
@@ -161,14 +164,15 @@ def contrasts(
         estimated = {"coefficients": coefficients, "vcov": vcov.ravel(), "df": df}
         value = _ask(hidden, "pairwise_from_estimates", common | {"fixed": _fixed(hidden.problem)} | estimated)
     notes = hidden.texts(value.pop("notes") or ())
-    value["contrast"] = list(hidden.texts(value["contrast"]))
-    return value, notes
+    pairs = [text.partition(" - ") for text in value.pop("contrast")]
+    sides = {name: list(hidden.texts([pair[at] for pair in pairs])) for name, at in (("system_a", 0), ("system_b", 2))}
+    return sides | value, notes
 
 
 def test_terms(problem: Problem, estimates: Estimates) -> dict[str, Any]:
     """Return an F test of every term of an lmer, from lmerTest."""
     bridge.require("lmerTest", *(("pbkrtest",) if problem.ddf == "Kenward-Roger" else ()))
-    hidden = disguise(problem, rescaled=True)
+    hidden = mangle_names(problem, rescaled=True)
     arguments = {"columns": _columns(hidden.problem.columns)} | _at_optimum(hidden.problem, estimates)
     value = _ask(hidden, "test_terms", arguments)
     return value | {"term": list(hidden.texts(value["term"]))}
@@ -177,7 +181,7 @@ def test_terms(problem: Problem, estimates: Estimates) -> dict[str, Any]:
 def test_combinations(problem: Problem, estimates: Estimates, L: np.ndarray) -> dict[str, Any]:
     """Return a joint F test of combinations of an lmer's coefficients, the rows of L, from lmerTest."""
     bridge.require("lmerTest", *(("pbkrtest",) if problem.ddf == "Kenward-Roger" else ()))
-    hidden = disguise(problem, rescaled=True)
+    hidden = mangle_names(problem, rescaled=True)
     arguments = {"columns": _columns(hidden.problem.columns), "L": L.ravel(), "combinations": len(L)}
     value = _ask(hidden, "test_combinations", arguments | _at_optimum(hidden.problem, estimates))
     return {"df": len(L)} | {name: float(value[name][0]) for name in ("statistic", "den_df", "p_value")}
@@ -188,7 +192,9 @@ def _at_optimum(hidden: Problem, estimates: Estimates) -> dict[str, Any]:
     return {"formula": str(hidden.formula), "theta": estimates.theta, "REML": hidden.REML, "ddf": hidden.ddf}
 
 
-def _call(hidden: Disguise, function: str, arguments: Mapping[str, Any], timeout: float | None = None) -> bridge.Answer:
+def _call(
+    hidden: MangledProblem, function: str, arguments: Mapping[str, Any], timeout: float | None = None
+) -> bridge.Answer:
     """Call R and put the user's words into everything it says."""
     try:
         answer = bridge.call(function, arguments, timeout)
@@ -197,7 +203,7 @@ def _call(hidden: Disguise, function: str, arguments: Mapping[str, Any], timeout
     return answer._replace(error=hidden.text(answer.error))
 
 
-def _ask(hidden: Disguise, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _ask(hidden: MangledProblem, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     answer = _call(hidden, function, arguments)
     if answer.status != "ok":
         raise FitError(f"R could not do {function}: {answer.error}")
@@ -260,7 +266,7 @@ def _start(problem: Problem) -> Any:
     return None if problem.start is None else engine_module("fast").start(problem)
 
 
-def _estimates(value: Mapping[str, Any], conditions: tuple[Condition, ...]) -> Estimates:
+def _estimates(value: Mapping[str, Any], findings: tuple[Finding, ...]) -> Estimates:
     terms = tuple(value["terms"])
     n_thresholds, n_nominal, n_scale = (
         int(value[name][0]) if name in value else 0 for name in ("n_thresholds", "n_nominal", "n_scale")
@@ -295,7 +301,7 @@ def _estimates(value: Mapping[str, Any], conditions: tuple[Condition, ...]) -> E
         hessian_condition=_number(value.get("hessian_condition")),
         evaluations=None if value.get("evaluations") is None else int(value["evaluations"][0]),
         r_version=value["r_version"][0],
-        conditions=conditions,
+        findings=findings,
         details={"invalid": bool(value["invalid"][0])} if "invalid" in value else {},
     )
 

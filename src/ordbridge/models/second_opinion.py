@@ -16,7 +16,8 @@ import numpy as np
 
 from ordbridge.errors import FitError, InputError
 from ordbridge.models.engines import engine_module
-from ordbridge.models.problem import Condition, Estimates, Problem
+from ordbridge.models.problem import Estimates, Problem
+from ordbridge.results.finding import Finding, found
 
 __all__ = ["STOPPED_SHORT", "second_opinion"]
 
@@ -27,21 +28,19 @@ WORSE = 0.01  # in log likelihood: beyond what a search leaves that stops early
 DIFFERENT = 0.01  # standard errors, relative
 
 
-def second_opinion(
-    problem: Problem, found: Estimates, seconds: float, columns: Sequence[str] = ()
-) -> tuple[Condition, ...]:
+def second_opinion(problem: Problem, r: Estimates, seconds: float, columns: Sequence[str] = ()) -> tuple[Finding, ...]:
     """Return a warning where the native engine finds a better optimum, or other standard errors at the same one.
 
     Parameters
     ----------
-    problem, found
+    problem, r
         A clmm or lmer, and R's answer to it.
     seconds
         How long R took.
     columns
         Of a clmm: the columns of the model matrix that are far from zero, very small or very large.
     """
-    if not found.converged and not columns:
+    if not r.converged and not columns:
         return ()  # which is said anyway
     which = ", ".join(columns)
     try:
@@ -49,48 +48,38 @@ def second_opinion(
     except (InputError, FitError) as refusal:
         if not columns:
             return ()
-        text = f"{which} is on a scale on which R's standard errors can be wrong, and they could not be checked"
-        return (_said(f"{text} ({refusal}); subtract the mean and divide by the standard deviation"),)
-    if not native.converged or native.terms != found.terms or native.loglik < found.loglik - WORSE:
+        return (found("r-standard-error-unchecked", columns=which, reason=str(refusal)),)
+    if not native.converged or native.terms != r.terms or native.loglik < r.loglik - WORSE:
         return ()
-    if native.loglik > found.loglik + WORSE:
-        return (_said(_stopped_short(found, native), STOPPED_SHORT),)
+    if native.loglik > r.loglik + WORSE:
+        return (_stopped_short(r, native),)
     if problem.model != "clmm":
         return ()
-    worst = _worst(found.std_error, native.std_error, found)
+    worst = _worst(r.std_error, native.std_error, r)
     if worst is None:
         return ()
-    ours, theirs, term = native.std_error[worst], found.std_error[worst], found.terms[worst]
-    text = f"R's standard error of {term}, {theirs:.4g}, is not accurate: the native engine finds {ours:.4g}"
+    ours, theirs, term = native.std_error[worst], r.std_error[worst], r.terms[worst]
     cause = (
-        f"The scale of {which} is the cause: subtract the mean and divide by the standard deviation, or"
+        f"The scale of {which} is the cause: subtract the mean and divide by the standard deviation."
         if columns
-        else "The differences from which R computes it fail on this likelihood:"
+        else "The differences from which R computes it fail on this likelihood: use the native engine."
     )
-    return (_said(f"{text}. {cause} use engine='fast'"),)
+    return (found("r-standard-error", term=term, theirs=float(theirs), ours=float(ours), cause=cause),)
 
 
-def _stopped_short(found: Estimates, native: Estimates) -> str:
-    text = (
-        f"R's search stopped at a log likelihood of {found.loglik:.2f}, where {native.loglik:.2f} can be reached: "
-        "these are not the maximum likelihood estimates"
-    )
-    term = _worst(found.p_value, native.p_value, found)
+def _stopped_short(r: Estimates, native: Estimates) -> Finding:
+    term, which = _worst(r.p_value, native.p_value, r), ""
     if term is not None:
-        text += f" (p of {found.terms[term]} {found.p_value[term]:.3g} here, {native.p_value[term]:.3g} there)"
-    return f"{text}; use engine='fast'"
+        which = f" (p of {r.terms[term]} {r.p_value[term]:.3g} here, {native.p_value[term]:.3g} there)"
+    return found(STOPPED_SHORT, loglik=float(r.loglik), better=float(native.loglik), which=which)
 
 
-def _worst(theirs: np.ndarray, ours: np.ndarray, found: Estimates) -> int | None:
+def _worst(theirs: np.ndarray, ours: np.ndarray, r: Estimates) -> int | None:
     """Return the coefficient whose two values differ most, None if none differs by more than 1 %."""
-    asked = zip(found.effects, found.terms, strict=True)
+    asked = zip(r.effects, r.terms, strict=True)
     fixed = np.array([effect == "fixed" and term != "(Intercept)" for effect, term in asked])
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = np.abs(np.log(theirs / ours))
     apart = np.where(fixed, np.nan_to_num(apart, nan=np.inf, posinf=np.inf), 0.0)
     worst = int(np.argmax(apart)) if apart.size else 0
     return worst if apart.size and apart[worst] >= DIFFERENT else None
-
-
-def _said(text: str, code: str = "r-standard-error") -> Condition:
-    return Condition("inference", "warning", text, code)

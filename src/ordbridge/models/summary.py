@@ -1,17 +1,16 @@
-"""A fit as text, laid out as R's ``summary`` lays it out, and as it is shown in a notebook."""
+"""A fit as text, laid out as R's ``summary`` lays it out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.escaping import for_html
-from ordbridge.formats import as_text, html_table
 from ordbridge.models.kinds import KINDS
+from ordbridge.support.formatting import as_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
 
-__all__ = ["factor_lines", "html", "text"]
+__all__ = ["factor_lines", "text"]
 
 TABLES = {
     ("fixed",): "Coefficients:",
@@ -30,21 +29,10 @@ def text(fit: Fitted) -> str:
         rows = [row for row in fit.tidy().to_pylist() if row["effect"] in effects]
         if rows:
             parts.append(_coefficients(title, rows))
-    said = [f"{c.kind} ({c.stage}): {c.text}" for c in fit.estimates.conditions]
+    said = [f"{one.severity}: {one.text}" for one in fit.estimates.findings]
     if said:
         parts.append("\n".join(said))
     return "\n\n".join(parts) + "\n"
-
-
-def html(fit: Fitted) -> str:
-    """Return what was fitted, what is wrong with it, and its coefficients, for a notebook."""
-    problem = fit.problem
-    parts = [f"<p><b>{KINDS[problem.model].title}</b>: {for_html(problem.described)}, {fit.n_obs} ratings</p>"]
-    if not fit.converged:
-        parts.append("<p><b>The fit did not converge: do not trust its numbers.</b></p>")
-    parts += [f"<p>{for_html(c.text)}</p>" for c in fit.estimates.conditions if c.kind == "warning"]
-    rows = [row for row in fit.tidy().to_pylist() if row.pop("effect") == "fixed"]
-    return "".join([*parts, html_table(rows), html_table(fit.varcorr().to_pylist())])
 
 
 def _head(fit: Fitted) -> str:

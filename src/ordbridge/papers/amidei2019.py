@@ -7,20 +7,18 @@ Fleiss (for two judges that is Cohen's κ), and its numbers are cut off after tw
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import warnings
+from dataclasses import replace
 from functools import partial
-from io import StringIO
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import data, figures
+from ordbridge import reading as data
 from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.files.source import text_of
 from ordbridge.papers.amidei_printed import (
     COMMON_QUESTIONS,
     SLIPS,
@@ -42,9 +40,14 @@ from ordbridge.papers.reproduction import (
     Reproduction,
     claims_table,
 )
+from ordbridge.reading.source import text_of
+from ordbridge.reading.text_files import rows_of
 from ordbridge.reliability import Reliability, analyse, davies_fleiss_kappa, fleiss_kappa, goodman_kruskal_gamma
-from ordbridge.reliability.old_options import takes_old_options
+from ordbridge.reliability.cautions import MISLEADING
 from ordbridge.reliability.ratings import GAP, Ratings
+from ordbridge.render import figures
+from ordbridge.results import Finding
+from ordbridge.results import found as noticed
 
 __all__ = [
     "COMMON_QUESTIONS",
@@ -72,7 +75,6 @@ claims = {
 """The paper's two coefficients of Flickr-8k."""
 
 
-@takes_old_options
 def reproduce(
     qgstec: str | os.PathLike[str] | None = None,
     flickr: str | os.PathLike[str] | None = None,
@@ -88,22 +90,22 @@ def reproduce(
     Parameters
     ----------
     qgstec
-        Ratings of QG-STEC; see :func:`ordbridge.data.read_qgstec`. The paper's six judges are in
-        ``Export-Subsets.zip``; a table in the long form of :mod:`ordbridge.data` is taken too.
+        Ratings of QG-STEC; see :func:`ordbridge.reading.read_qgstec`. The paper's six judges are in
+        ``Export-Subsets.zip``; a table in the long form of :mod:`ordbridge.reading` is taken too.
     flickr
-        Judgements of Flickr-8k; see :func:`ordbridge.data.read_flickr8k`, or the long form.
+        Judgements of Flickr-8k; see :func:`ordbridge.reading.read_flickr8k`, or the long form.
     printed
-        Further coefficients of the paper, such as those of its Table 6, typed from a copy of it: CSV
-        with ``criterion, rater_a, rater_b, kappa, gamma``. Judges are 1 to 6, left empty for all judges together;
+        Further coefficients of the paper, such as those of its Table 6, typed from a copy of it: CSV with
+        ``criterion, participant_a, participant_b, kappa, gamma``. Judges are 1 to 6, left empty for all together;
         numbers stand as they are printed, or are left empty. Table 7 is built in (:data:`TABLE_7`); what a file says
         comes before it.
     """
     if printed is not None and qgstec is None:
-        raise InputError("the printed tables are about QG-STEC; name its file as well: qgstec=…")
+        raise InputError("the printed tables are about QG-STEC; name its file as well (`qgstec`)")
     parts: list[Part] = []
     rows: list[dict[str, str]] = []
     summary: list[str] = []
-    cautions: list[str] = []
+    cautions: list[Finding] = []
     six = False
     if qgstec is not None:
         typed = {} if printed is None else _printed(printed)
@@ -113,7 +115,7 @@ def reproduce(
     if not six:
         rows += slips()
         summary.append(
-            "Table 7: without the ratings of the six judges of QG-STEC (Export-Subsets.zip, qgstec=) its 80 "
+            "Table 7: without the ratings of the six judges of QG-STEC (Export-Subsets.zip) its 80 "
             "coefficients stand only as they are printed. Two of them are known to be slips, and its averages follow "
             "from them."
         )
@@ -143,7 +145,7 @@ def shuffled_within_items(ratings: Ratings, seed: int = 1) -> Ratings:
 
 def _ratings(path: str | os.PathLike[str], reader: Any) -> pa.Table:
     """Read the long form where the file has it, else the published one."""
-    from ordbridge import tables
+    from ordbridge.reading import tables
 
     if str(path).endswith((".parquet", ".pq")):
         return tables.read(path)
@@ -155,36 +157,36 @@ def _ratings(path: str | os.PathLike[str], reader: Any) -> pa.Table:
     return table
 
 
-def _analysed(table: pa.Table, item: str, cautions: list[str], where: str) -> Reliability:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", StatisticalWarning)
+def _analysed(table: pa.Table, item: str, cautions: list[Finding], where: str) -> Reliability:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatisticalWarning)
         result = analyse(table, item=item, criterion="criterion")
-    cautions += [f"{where}: {w.message}" for w in caught if issubclass(w.category, StatisticalWarning)]
+    own = [one for one in result.findings if one.code in MISLEADING]
+    cautions += [replace(one, subject=", ".join(filter(None, (where, one.subject)))) for one in own]
     return result
 
 
 def _printed(path: str | os.PathLike[str]) -> Printed:
     """Read the paper's coefficients as its reader typed them."""
-    names = ("criterion", "rater_a", "rater_b", "kappa", "gamma")
-    with StringIO(text_of(path), newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in names if name not in (reader.fieldnames or [])]
-        if missing:
-            raise InputError(f"{path} has no column {missing[0]!r}; it needs: {', '.join(names)}")
-        found: Printed = {}
-        for line in reader:
-            where = f"{path}, line {reader.line_num}"
-            criterion, *judges, kappa, gamma = ((line[name] or "").strip() for name in names)
-            for value in filter(None, (kappa, gamma)):
-                if not re.fullmatch(r"-?[01]?\.\d+|-?[01]", value):
-                    raise InputError(f"{where}: {value!r} is not a coefficient such as 0.52")
-            for judge in filter(None, judges):
-                if not judge.isdigit():
-                    raise InputError(f"{where}: judge {judge!r} is not a number from 1 to 6")
-            key = (criterion, *(f"P{int(judge):03d}" for judge in judges if judge))
-            if key in found:
-                raise InputError(f"{where}: {', '.join(key)} stands there twice")
-            found[key] = {"kappa": kappa, "gamma": gamma}
+    names = ("criterion", "participant_a", "participant_b", "kappa", "gamma")
+    header, *lines = rows_of(text_of(path), ",", str(path)) or [[]]
+    missing = [name for name in names if name not in header]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}; it needs: {', '.join(names)}")
+    found: Printed = {}
+    for number, line in enumerate(lines, 2):
+        where, cells = f"{path}, line {number}", dict(zip(header, line, strict=False))
+        criterion, *judges, kappa, gamma = ((cells.get(name) or "").strip() for name in names)
+        for value in filter(None, (kappa, gamma)):
+            if not re.fullmatch(r"-?[01]?\.\d+|-?[01]", value):
+                raise InputError(f"{where}: {value!r} is not a coefficient such as 0.52")
+        for judge in filter(None, judges):
+            if not judge.isdigit():
+                raise InputError(f"{where}: judge {judge!r} is not a number from 1 to 6")
+        key = (criterion, *(f"P{int(judge):03d}" for judge in judges if judge))
+        if key in found:
+            raise InputError(f"{where}: {', '.join(key)} stands there twice")
+        found[key] = {"kappa": kappa, "gamma": gamma}
     return found
 
 
@@ -228,25 +230,22 @@ def _questions(
     parts: list[Part],
     rows: list[dict[str, str]],
     summary: list[str],
-    cautions: list[str],
+    cautions: list[Finding],
 ) -> bool:
     """Add what the paper does with the judges of QG-STEC; tell whether these are its six judges."""
     # A sentence has several questions, and a judge rates each of them.
     result = _analysed(table, "text_id", cautions, "QG-STEC")
-    judges = sorted({row["rater"] for row in result.raters.to_pylist()})
+    judges = sorted({row["participant"] for row in result.raters.to_pylist()})
     six = len(judges) == 6
     if six:
         printed = table_7(set(result.ratings)) | printed
     pairs = [row for row in result.pairs.to_pylist() if row["n_common"]]
     if not six:
-        cautions.append(
-            f"QG-STEC: this file has {len(judges)} judges; Tables 6 and 7 of the paper are about the six judges of "
-            "the original challenge, so these are other numbers"
-        )
+        cautions.append(noticed("other-judges", "QG-STEC", judges=len(judges)))
     rows += _common_questions(pairs) if six else []
     by_criterion, by_pair = _by_criterion(result, printed), _by_pair(result, printed)
     ours: dict[tuple[str, ...], dict[str, Any]] = {(r["criterion"],): r for r in by_criterion.to_pylist()}
-    ours |= {(r["criterion"], r["rater_a"], r["rater_b"]): r for r in by_pair.to_pylist()}
+    ours |= {(r["criterion"], r["participant_a"], r["participant_b"]): r for r in by_pair.to_pylist()}
     rows += _beside_the_paper(printed, ours)
     summary += _reading(result)
     beside = "those that the paper prints in its Table 7 stand beside them" if printed else "only ours are shown"
@@ -261,7 +260,7 @@ def _questions(
     parts += [
         Part("qgstec_criteria", "QG-STEC: all judges, by criterion", by_criterion, text),
         Part("qgstec_pairs", "QG-STEC: every pair of judges with common questions", by_pair),
-        Part("qgstec_judges", "QG-STEC: judges who stand apart", _flagged(result)),
+        Part("qgstec_judges", "QG-STEC: outlying judges", _flagged(result)),
         _survey(result, "QG-STEC"),
     ]
     for criterion, ratings in result.ratings.items():
@@ -302,7 +301,7 @@ def _survey(result: Reliability, where: str) -> Part:
 def _common_questions(pairs: list[dict[str, Any]]) -> list[dict[str, str]]:
     ours: dict[tuple[int, int], int] = {}
     for row in pairs:
-        pair = (int(row["rater_a"].lstrip("P")), int(row["rater_b"].lstrip("P")))
+        pair = (int(row["participant_a"].lstrip("P")), int(row["participant_b"].lstrip("P")))
         ours[pair] = max(ours.get(pair, 0), row["n_common"])
     judged = []
     for (a, b), number in COMMON_QUESTIONS.items():
@@ -318,7 +317,7 @@ def _captions(
     parts: list[Part],
     rows: list[dict[str, str]],
     summary: list[str],
-    cautions: list[str],
+    cautions: list[Finding],
 ) -> None:
     """Add the paper's two numbers for Flickr-8k, and what becomes of them when ratings are not sorted."""
     result = _analysed(table, "item", cautions, "Flickr-8k")
@@ -358,7 +357,7 @@ def _captions(
 
 
 def _reading(result: Reliability) -> list[str]:
-    return [f"QG-STEC, {row['criterion']}: {row['reading']}" for row in result.readings.to_pylist()]
+    return [f"QG-STEC, {line}" for line in result.answer.splitlines()]
 
 
 def _by_criterion(result: Reliability, printed: Printed) -> pa.Table:
@@ -383,12 +382,12 @@ def _by_criterion(result: Reliability, printed: Printed) -> pa.Table:
 def _by_pair(result: Reliability, printed: Printed) -> pa.Table:
     rows = [row for row in result.pairs.to_pylist() if row["n_common"]]
     for row in rows:
-        ratings = result.ratings[row["criterion"]].of_raters([row["rater_a"], row["rater_b"]]).complete()
+        ratings = result.ratings[row["criterion"]].of_raters([row["participant_a"], row["participant_b"]]).complete()
         try:
             row["fleiss_1971"] = fleiss_kappa(ratings, conf_level=None).estimate
         except InputError:  # no variation; the note says so
             row["fleiss_1971"] = None
-    names = ("criterion", "rater_a", "rater_b", "n_common", "kappa", "fleiss_1971", "gamma", "note")
+    names = ("criterion", "participant_a", "participant_b", "n_common", "kappa", "fleiss_1971", "gamma", "note")
     kinds = [pa.string()] * 3 + [pa.int64()] + [pa.float64()] * 3 + [pa.string()]
     schema = pa.schema(list(zip(names, kinds, strict=True)))
     return _as_in_paper(pa.Table.from_pylist([{n: row.get(n) for n in names} for row in rows], schema), printed)
@@ -396,7 +395,11 @@ def _by_pair(result: Reliability, printed: Printed) -> pa.Table:
 
 def _as_in_paper(table: pa.Table, printed: Printed) -> pa.Table:
     """Add the coefficients cut off as the paper prints them, and what it prints."""
-    columns = [table[name].to_pylist() for name in ("criterion", "rater_a", "rater_b") if name in table.column_names]
+    columns = [
+        table[name].to_pylist()
+        for name in ("criterion", "participant_a", "participant_b")
+        if name in table.column_names
+    ]
     keys = list(zip(*columns, strict=True))
     for name in ("kappa", "gamma"):
         cut = [None if value is None else cut_off(value) for value in table[name].to_pylist()]
@@ -408,7 +411,7 @@ def _as_in_paper(table: pa.Table, printed: Printed) -> pa.Table:
 
 def _flagged(result: Reliability) -> pa.Table:
     rows = [row for row in result.raters.to_pylist() if row["flagged"]]
-    names = ("criterion", "rater", "severity", "consistency", "mean_kappa", "mean_gamma", "reason")
+    names = ("criterion", "participant", "leniency", "consistency", "mean_kappa", "mean_gamma", "reason")
     if not rows:
-        return pa.table({"criterion": ["none"], "rater": ["no judge stands apart on any criterion"]})
+        return pa.table({"criterion": ["none"], "participant": ["no outlier on any criterion"]})
     return pa.Table.from_pylist([{name: row[name] for name in names} for row in rows])

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import design
-from ordbridge.checks import whole
-from ordbridge.figures.style import BLUE, ORANGE, empty_figure
-from ordbridge.models.inference.adjust import holm
+from ordbridge import design, scales
+from ordbridge.models.inference.adjust import adjusted_p
 from ordbridge.papers.reproduction import HOLDS, Claim, Part, Reproduction, claims_table
-from ordbridge.reliability import scales
+from ordbridge.render.figures.style import BLUE, ORANGE, empty_figure
+from ordbridge.results import found
 from ordbridge.simulate import Simulator, Truth
 from ordbridge.simulate.presets import Settings
+from ordbridge.support.arguments import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,29 +138,29 @@ claims = (
 )
 
 
-def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
-    """Lay out the designs, rate one latent quality on both scales ``sims`` times, and show the paper's measures.
+def reproduce(datasets: int = 100, seed: int = 1) -> Reproduction:
+    """Lay out the designs, rate one latent quality on both scales ``datasets`` times, and show the paper's measures.
 
     Parameters
     ----------
-    sims
+    datasets
         Simulated experiments of each kind; each has a second run by the same raters.
     seed
         Of the simulation.
     """
-    whole("sims", sims, least=2)
-    simulated = {name: _simulate(name, sims, seed) for name in EXPERIMENTS}
-    power = _power(sims, seed)
+    whole("datasets", datasets, least=2)
+    simulated = {name: _simulate(name, datasets, seed) for name in EXPERIMENTS}
+    power = _power(datasets, seed)
     measures = {name: _beside_paper(name, rows) for name, rows in simulated.items()}
     more = {name: _finds_more(name, rows) for name, rows in simulated.items()}
     parts = [Part("designs", "The two designs", _designs())]
     for name, table in measures.items():
         of = EXPERIMENTS[name]
         text = (
-            f"The paper's printed numbers for its two criteria, and means over {sims} simulated experiments with the "
-            "range of the middle 90 %; the last column names the criteria whose number lies outside. Simulated numbers "
-            "come from settings of ours, which were fitted to the printed W, F and stability, and say nothing about "
-            "whether the paper's are right. One setting cannot be near both criteria where these differ.",
+            f"The paper's printed numbers for its two criteria, and means over {datasets} simulated experiments with "
+            "the range of the middle 90 %; the last column names the criteria whose number lies outside. Simulated "
+            "numbers come from settings of ours, which were fitted to the printed W, F and stability, and say nothing "
+            "about whether the paper's are right. One setting cannot be near both criteria where these differ.",
             f"W is over {of.systems} systems' means of {of.raters} raters; significant differences are of {of.pairs}, "
             "by t tests with Holm's correction after a significant analysis of variance (which test the "
             "paper used is not available). F of text type takes each item as a type.",
@@ -187,12 +187,7 @@ def reproduce(sims: int = 100, seed: int = 1) -> Reproduction:
     parts.insert(3, Part("validity", caption, _validity(simulated), also))
     summary = (*_summary(power, more), *_outside(measures))
     title = "Discrete and continuous rating scales, simulated from one latent quality"
-    warning = (
-        "Everything called simulated comes from settings of ours; the paper's own ratings are not available. The "
-        "settings were fitted so that W, F and stability come near the paper's. That these are near is how the "
-        "simulation was made, and no evidence for or against the paper."
-    )
-    return Reproduction(title, REFERENCE, summary, _judged(more), tuple(parts), (warning,))
+    return Reproduction(title, REFERENCE, summary, _judged(more), tuple(parts), (found("simulated-settings"),))
 
 
 def _validity(simulated: dict[str, list[dict[tuple[str, str], float]]]) -> pa.Table:
@@ -230,7 +225,7 @@ def _designs() -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def fitted(name: str, sims: int = 12, steps: int = 110) -> Truth:
+def fitted(name: str, datasets: int = 12, steps: int = 110) -> Truth:
     """Fit the spread of systems and the variances of raters and items to the printed W, F and stability.
 
     The squared logarithms of simulated over printed numbers (means over criteria and scales) are made small by Nelder &
@@ -240,7 +235,7 @@ def fitted(name: str, sims: int = 12, steps: int = 110) -> Truth:
     ----------
     name
         ``"weather"`` or ``"image"``.
-    sims, steps
+    datasets, steps
         Simulated experiments in each step, and the number of steps.
     """
     from scipy.optimize import minimize
@@ -255,7 +250,7 @@ def fitted(name: str, sims: int = 12, steps: int = 110) -> Truth:
         return _truth(experiment, spread, (deviations[0], deviations[1]), (deviations[2], deviations[3]))
 
     def distance(logs: np.ndarray) -> float:
-        rows = _simulate(name, sims, 1, truth_of(logs))
+        rows = _simulate(name, datasets, 1, truth_of(logs))
         found = [np.mean([value for row in rows for (m, _), value in row.items() if m == what]) for what in measured]
         return float(((weights * np.log(np.array(found) / targets)) ** 2).sum())
 
@@ -265,13 +260,13 @@ def fitted(name: str, sims: int = 12, steps: int = 110) -> Truth:
     return truth_of(best.x)
 
 
-def _simulate(name: str, sims: int, seed: int, truth: Truth | None = None) -> list[dict[tuple[str, str], float]]:
+def _simulate(name: str, datasets: int, seed: int, truth: Truth | None = None) -> list[dict[tuple[str, str], float]]:
     """Return one row per simulated experiment: the paper's measures by measure and experiment (or two of them)."""
     plan = EXPERIMENTS[name].design()
     truth = truth or settings[name]
     quality = dict(zip(sorted(set(plan["system"].to_pylist())), (0.0, *truth.effects), strict=True))
     rows = []
-    for number in range(sims):
+    for number in range(datasets):
         runs = _rated_twice(plan, truth, np.random.SeedSequence([seed, number]))
         tables = {run: runs[scale][which] for run, (scale, which) in RUNS[name].items()}
         again = {run: runs[scale][1] for run, (scale, which) in RUNS[name].items() if which == 0}
@@ -334,7 +329,7 @@ def _finds_more(name: str, rows: list[dict[tuple[str, str], float]]) -> dict[str
     return {who: (float((d > 0).mean()), float((d < 0).mean())) for who, d in differences.items()}
 
 
-def _power(sims: int, seed: int) -> pa.Table:
+def _power(datasets: int, seed: int) -> pa.Table:
     """Return one row per scale and analysis: significant differences found, and false positives among equal systems."""
     experiment, truth = EXPERIMENTS["weather"], settings["weather"].shift(scale="vas")
     plan = experiment.design()
@@ -343,7 +338,7 @@ def _power(sims: int, seed: int) -> pa.Table:
     false: dict[tuple[str, str], list[int]] = {}
     for target, true in ((found, truth), (false, alike)):
         simulator = Simulator(plan, true)
-        for number in range(sims):
+        for number in range(datasets):
             line, _ = simulator.draw(np.random.SeedSequence([seed, number, 1]))
             for key, count in _significant(plan, line).items():
                 target.setdefault(key, []).append(count)
@@ -376,7 +371,7 @@ def _significant(plan: pa.Table, line: np.ndarray) -> Mapping[tuple[str, str], i
             "rank tests": stats.mannwhitneyu(groups[first], groups[second], axis=1, method="asymptotic").pvalue,
         }
         for analysis, p in p_values.items():
-            counts[scale, analysis] = sum(value <= ALPHA for value in holm(np.nan_to_num(p, nan=1.0)))
+            counts[scale, analysis] = sum(value <= ALPHA for value in adjusted_p(np.nan_to_num(p, nan=1.0), "holm"))
     return counts
 
 

@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import tables
-from ordbridge.checks import number_of_workers
-from ordbridge.children import deaf_workers
-from ordbridge.deprecated import old_names
 from ordbridge.errors import FitError, InputError
-from ordbridge.figures.style import SOFT, cycle, empty_figure
 from ordbridge.papers.power_verdicts import LIBERAL
 from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED, Claim, Part, Reproduction, claims_table
+from ordbridge.reading import tables
+from ordbridge.render.figures.style import SOFT, cycle, empty_figure
 from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import Settings
+from ordbridge.support.arguments import number_of_workers
+from ordbridge.support.child_processes import deaf_workers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -431,6 +430,3 @@ def _figure(table: pa.Table) -> Figure:
     handles += [Line2D([], [], color=SOFT, linestyle=style, label=text) for style, text in lines]
     picture.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
     return picture
-
-
-__getattr__ = old_names(__name__, {"Cell": "ordbridge.papers.card2020.TableCell"})

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.figures.style import BLUE, GREY, INK, ORANGE, empty_figure
 from ordbridge.papers.reproduction import (
     CORRECTED,
     HOLDS,
@@ -21,6 +20,7 @@ from ordbridge.papers.reproduction import (
     claims_table,
 )
 from ordbridge.reliability import arf_interval, margins, raters_needed, t_interval, verdict_rates
+from ordbridge.render.figures.style import BLUE, GREY, INK, ORANGE, empty_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ordbridge.checks import number_of_workers, whole
-from ordbridge.deprecated import old_names
 from ordbridge.errors import InputError
-from ordbridge.leftovers import scratch_folder
 from ordbridge.models.engines import engine_name
 from ordbridge.papers.past_studies import settings_from
 from ordbridge.papers.reproduction import Claim, Reproduction
 from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.draw import Seed, stream
 from ordbridge.simulate.presets import HOWCROFT2021
+from ordbridge.support.arguments import number_of_workers, whole
+from ordbridge.support.temp_cleanup import scratch_folder
 
 if TYPE_CHECKING:
     from ordbridge.power import Grid, Progress
@@ -156,7 +155,7 @@ def reproduce(
     variants: Sequence[str] = ("corrected",),
     figure: str = "all",
     *,
-    sims: int = simulations,
+    datasets: int = simulations,
     questions: int | None = None,
     both_signs: bool = False,
     engine: str = "r",
@@ -176,10 +175,10 @@ def reproduce(
         ``"corrected"``, ``"published"`` (the misplaced participant effects of the published code), or both.
     figure
         ``"2"``: three settings; ``"3"`` or ``"all"``: five.
-    sims
+    datasets
         Datasets per cell; published: 100.
     questions
-        Datasets per cell in the cells that decide a claim or an open question; default: ``sims``, 0 leaves them out.
+        Datasets of the cells that decide a claim or an open question; default: ``datasets``, 0 leaves them out.
     both_signs
         Whether to run the negative effects −0.155 … −0.62 as well, with the first of the variants.
     engine, audit, seed, jobs
@@ -207,20 +206,20 @@ def reproduce(
     from ordbridge.papers import howcroft_evidence
 
     engine = engine_name(engine)
-    _check(variants, figure, sims, questions)
+    _check(variants, figure, datasets, questions)
     main = _main(variants, figures[figure], both_signs)
     grids = {**main, **({**_deciding(variants[0], figures[figure]), **_questions()} if questions != 0 else {})}
-    datasets = {name: sims if name in main or questions is None else questions for name in grids}
+    counts = {name: datasets if name in main or questions is None else questions for name in grids}
     fitted = {**models, "clmm": {**models["clmm"], **({"start": start} if start else {})}}
     mixed = {kind: fitted[kind] for kind in ("lmer", "clmm")}
     with ExitStack() as stack:
         folder = stack.enter_context(scratch_folder()) if store is None else Path(store)
         if engine == "r" and tell is not None:
-            tell(_how_long(grids, datasets, fitted, seed, jobs, folder))
+            tell(_how_long(grids, counts, fitted, seed, jobs, folder))
         runs = {}
         for number, (name, grid) in enumerate(grids.items(), 1):
             if tell is not None:
-                tell(f"run {number} of {len(grids)}: {name}, {len(grid.cells)} cells × {datasets[name]} datasets")
+                tell(f"run {number} of {len(grids)}: {name}, {len(grid.cells)} cells × {counts[name]} counts")
             options: dict[str, Any] = {
                 "seed": seed,
                 "engine": engine,
@@ -229,18 +228,18 @@ def reproduce(
                 "progress": progress,
             }
             chosen = fitted if name in main else mixed
-            runs[name] = power.run(grid, chosen, datasets[name], store=folder / name, **options)
+            runs[name] = power.run(grid, chosen, counts[name], store=folder / name, **options)
         return howcroft_evidence.reproduction(runs, variants, figure)
 
 
-def _check(variants: Sequence[str], figure: str, sims: int, questions: int | None) -> None:
+def _check(variants: Sequence[str], figure: str, datasets: int, questions: int | None) -> None:
     if isinstance(variants, str) or not variants or not {*variants} <= {"corrected", "published"}:
         raise InputError(f"variants={variants!r} must be a list of 'corrected', 'published' or both")
     if figure not in figures:
         raise InputError(f"there is no figure {figure!r} to run; choose one of: {', '.join(figures)}")
-    for name, value in (("sims", sims), ("questions", questions)):
+    for name, value in (("datasets", datasets), ("questions", questions)):
         if value is not None:
-            whole(name, value, least=int(name == "sims"))
+            whole(name, value, least=int(name == "datasets"))
 
 
 def _main(variants: Sequence[str], names: Sequence[str], both_signs: bool) -> dict[str, Grid]:
@@ -313,7 +312,7 @@ def _how_long(
     """
     from ordbridge import power
     from ordbridge.power.queue import GROWTH
-    from ordbridge.progress import duration
+    from ordbridge.support.progress import duration
 
     sample = []
     for n_items, n_ratings in ((50, 3), (100, 3)):  # larger ones would take longer than the first results may
@@ -332,6 +331,3 @@ def _how_long(
         f"{duration(seconds / workers)} from the beginning with {workers} worker process{'es' if workers > 1 else ''} "
         "(timed on two datasets)"
     )
-
-
-__getattr__ = old_names(__name__, {"Cell": "ordbridge.papers.howcroft2021.GridCell"})

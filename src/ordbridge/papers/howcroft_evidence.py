@@ -11,14 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge import design, figures, simulate
+from ordbridge import design, simulate
 from ordbridge.papers import howcroft2021 as paper
 from ordbridge.papers import power_verdicts as judge
 from ordbridge.papers.power_verdicts import Row, Verdict, Weighted
 from ordbridge.papers.reproduction import UNDECIDED, Part, Reproduction, claims_table
 from ordbridge.planning.hypotheses import r_versions
 from ordbridge.power import Run
-from ordbridge.power.result import audit_runs, true_value
+from ordbridge.power.result import true_value
+from ordbridge.render import figures
 
 __all__ = ["Evidence", "judged", "reproduction"]
 
@@ -354,7 +355,7 @@ def _diagnostics(runs: list[Run]) -> list[Part]:
     asked = [run for run in runs if run.manifest["audit"] and run not in audited]
     for name, chosen in (("audit", audited), ("audit_questions", asked)):
         if chosen:
-            audit = audit_runs(chosen)
+            audit = chosen[0].audit(also=chosen[1:])
             parts.append(
                 Part(
                     name,

@@ -9,18 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import tomli_w
 
-from ordbridge import tables
 from ordbridge.design.inspect import encode
 from ordbridge.errors import FitError, InputError, StatisticalWarning
+from ordbridge.reading import tables
+from ordbridge.render.layout import Section, ShownTable
+from ordbridge.results import Finding, Result, found, worst_first
 from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.presets import Settings
-from ordbridge.writing import write_text
+from ordbridge.support.writing import write_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -36,7 +38,7 @@ SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-class EstimatedSettings(Settings):
+class EstimatedSettings(Settings, Result):
     """The settings ``low``, ``general`` and ``high``, each a truth, with the estimates they come from.
 
     Attributes
@@ -50,18 +52,60 @@ class EstimatedSettings(Settings):
     deviations
         One row per dataset, group (participant, item) and term (intercept, or the system of a slope): standard
         deviation, and of a slope its correlation with the intercept.
-    left_out
-        What the settings do not have of the studies, and why; :func:`settings_from` warns of each.
-    notes
-        The same, and what else to know.
+    findings
+        What the settings do not have of the studies, and why, of which :func:`settings_from` warns; then what else to
+        know.
     """
 
+    kind: ClassVar[str] = "settings"
+    title = "Settings for a power study, from past studies"
     fits: pa.Table
     thresholds: pa.Table
     effects: pa.Table
     deviations: pa.Table
-    left_out: tuple[str, ...]
-    notes: tuple[str, ...]
+
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """The standard deviations of each setting."""
+        return "\n".join(
+            f"{name.capitalize()}: participants {_said(truth.participant_sd, truth.participant_corr)}; items "
+            f"{_said(truth.item_sd, truth.item_corr)}; effect {truth.effects[0]:.2f}."
+            for name, truth in self.items()
+        )
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What was fitted."""
+        used = sum(self.fits["used"].to_pylist())
+        return (
+            f"Standard deviations of intercept and slope, and their correlation; from {used} of {self.fits.num_rows} "
+            f"datasets, {sum(self.fits['n_obs'].to_pylist()):,} ratings."
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:  # type: ignore[override]
+        """The settings as plain values."""
+        return {name: truth.to_dict() for name, truth in self.items()}
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The estimates behind the settings."""
+        found = {name: getattr(self, name) for name in ("fits", "thresholds", "effects", "deviations")}
+        return {name: table for name, table in found.items() if table.num_rows}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the models that were fitted."""
+        return [
+            ShownTable(self.fits.select(["dataset", "categories", "n_obs", "formula", "converged", "singular", "used"]))
+        ]
+
+    def sections(self) -> Sequence[Section]:
+        """Return the estimates."""
+        titles = {"thresholds": "Thresholds", "effects": "Effects (latent, from the first system)",
+                  "deviations": "Standard deviations, and correlations of slopes with the intercept"}  # fmt: skip
+        return [
+            Section(title, (ShownTable(self.tables[name]),)) for name, title in titles.items() if name in self.tables
+        ]
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a study file for ``ordbridge power`` with these settings, and write it if there is a path."""
@@ -75,7 +119,7 @@ class EstimatedSettings(Settings):
         }
         said = (
             "Settings from past studies, ready for: ordbridge power FILE",
-            *self.notes,
+            *(" ".join(one.text.split()) for one in self.findings),
             "Effects: 0, and quarters of the mean distance between thresholds; sign: that of the studies.",
         )
         text = "".join(f"# {line}\n" for line in said) + "\n" + tomli_w.dumps(study)
@@ -118,7 +162,7 @@ def settings_from(
     Returns
     -------
     EstimatedSettings
-        Takes a place as ``truth`` of :class:`ordbridge.power.Grid` as it is.
+        Takes a place as ``truth`` of :class:`ordbridge.power.ShownTable` as it is.
 
     References
     ----------
@@ -131,32 +175,32 @@ def settings_from(
     >>> settings = settings_from({"pilot": study})
     >>> list(settings), settings["general"].item_sd[1]
     (['low', 'general', 'high'], 0.0)
-    >>> settings.notes[1]
-    "pilot: the items' slopes are not identified and left out, because no item occurs under both A and B"
+    >>> settings.findings[1].text
+    "pilot: the items' slopes cannot be estimated and are left out: 0 items occur under both A and B."
     """
     columns = {"system": system, "item": item, "participant": participant, "rating": rating}
-    notes, left_out = [], []  # type: list[str], list[str]
+    findings: list[Finding] = []
     estimates: dict[str, Truth] = {}
     rows: dict[str, list[dict[str, Any]]] = {"fits": [], "thresholds": [], "effects": [], "deviations": []}
     for name, table in _named(studies, rating):
         for part, ratings in _parts(name, table, columns):
-            formula, reasons = _formula(ratings)
-            left_out += [f"{part}: {reason}" for reason in reasons]
-            fit = _fitted(part, formula, ratings, notes, left_out, engine=engine, link=link, timeout=timeout)
+            formula, left_out = _formula(part, ratings)
+            findings += left_out
+            fit = _fitted(part, formula, ratings, findings, engine=engine, link=link, timeout=timeout)
             if fit is not None:
                 estimates[part] = _truth_of(fit)
                 _record(rows, part, fit, estimates[part], encode(ratings["system"])[1])
-        left_out += _other_groups(name, table, columns)
+        findings += _other_groups(name, table, columns)
     if not estimates:
-        raise FitError(f"no dataset could be fitted: {left_out[-1]}")
-    used = _one_scale(estimates, left_out)
-    settings = _summarised(used, rows, notes, left_out, link)
-    for said in settings.left_out:
-        warnings.warn(said, StatisticalWarning, stacklevel=2)
+        raise FitError(f"no dataset could be fitted: {findings[-1].text}")
+    settings = _summarised(_one_scale(estimates, findings), rows, findings, link)
+    for one in settings.findings:
+        if one.severity == "warning":
+            warnings.warn(one.text, StatisticalWarning, stacklevel=2)
     return settings
 
 
-def identified_terms(ratings: Any, group: str) -> tuple[str | None, str]:
+def identified_terms(ratings: Any, group: str, name: str = "") -> tuple[str | None, Finding | None]:
     """Say which random term of ``group`` ratings can identify: ``"system"``, ``"1"`` or None, and why not more.
 
     An intercept needs three levels with two ratings or more. Slopes need, besides, three levels that occur under both
@@ -169,35 +213,36 @@ def identified_terms(ratings: Any, group: str) -> tuple[str | None, str]:
         Table with the columns ``system`` and ``group``.
     group
         ``"participant"`` or ``"item"``.
+    name
+        Of the dataset, for the finding.
 
     Examples
     --------
     >>> texts = {"system": ["a", "a", "b", "b"] * 3, "item": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]}
-    >>> identified_terms(texts, "item")
-    ('1', 'no item occurs under both a and b')
+    >>> term, why = identified_terms(texts, "item")
+    >>> term, why.code, why.values["n"]
+    ('1', 'few-shared-levels', 0)
     """
     table = tables.to_arrow(ratings)
     if group not in table.column_names or table[group].null_count:
-        return None, f"there is no {group} for every rating"
+        return None, found("group-missing", name, group=group)
     level, levels = encode(table[group])
     system, systems = encode(table["system"])
     counts = np.zeros((len(levels), len(systems)), dtype=np.int64)
     np.add.at(counts, (level, system), 1)
     repeated = int((counts.sum(axis=1) >= 2).sum())
     if repeated < LEAST_LEVELS:
-        return None, f"only {repeated} {group}s have two or more ratings, and a variance needs {LEAST_LEVELS}"
+        return None, found("few-repeated-levels", name, group=group, n=repeated, needed=LEAST_LEVELS)
     for a, b in combinations(range(len(systems)), 2):
         shared = int(((counts[:, a] > 0) & (counts[:, b] > 0)).sum())
         if shared < LEAST_LEVELS:
-            few = (
-                f"no {group} occurs" if not shared else f"only {shared} {group}{'s occur' if shared > 1 else ' occurs'}"
-            )
-            return "1", f"{few} under both {systems[a]} and {systems[b]}"
-    for s, name in enumerate(systems):
+            pair = {"system_a": str(systems[a]), "system_b": str(systems[b])}
+            return "1", found("few-shared-levels", name, group=group, n=shared, **pair)
+    for s, system_name in enumerate(systems):
         repeated = int((counts[:, s] >= 2).sum())
         if repeated < LEAST_LEVELS:
-            return "1", f"only {repeated} {group}s have two or more ratings under {name}"
-    return "system", ""
+            return "1", found("few-repeated-under", name, group=group, n=repeated, system=str(system_name))
+    return "system", None
 
 
 def _named(studies: Any, rating: str) -> Iterator[tuple[str, pa.Table]]:
@@ -242,21 +287,23 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _formula(ratings: pa.Table) -> tuple[str, list[str]]:
-    """Return the maximal formula that the ratings identify, and a sentence for what was left out."""
+def _said(sd: tuple[float, ...], correlation: Any) -> str:
+    return f"{sd[0]:.2f}, {sd[1]:.2f} ({correlation:.2f})"
+
+
+def _formula(name: str, ratings: pa.Table) -> tuple[str, list[Finding]]:
+    """Return the maximal formula that the ratings identify, and what was left out."""
     formula, left_out = "rating ~ system", []
     for group in ("participant", "item"):
-        term, why = identified_terms(ratings, group)
+        term, why = identified_terms(ratings, group, name)
         if term is not None:
             formula += f" + ({term} | {group})"
-        if why:
-            missing = f"the {group}s' slopes are" if term else f"variation between {group}s is"
-            left_out.append(f"{missing} not identified and left out, because {why}")
+        left_out += [] if why is None else [why]
     return formula, left_out
 
 
-def _other_groups(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[str]:
-    """Say which other columns group the ratings: three levels or more, each many times, no other names for texts."""
+def _other_groups(name: str, table: pa.Table, columns: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield which other columns group the ratings: three levels or more, each many times, no other names for texts."""
     known = {*columns.values(), "dataset", "criterion", "order"}
     keys = [[columns["item"]], [columns["participant"]], [columns["item"], columns["system"]]]
     roles = [
@@ -269,28 +316,23 @@ def _other_groups(name: str, table: pa.Table, columns: Mapping[str, str]) -> Ite
         levels = len(set(values))
         renamed = any(len(set(role)) == levels == len(set(zip(role, values, strict=True))) for role in roles)
         if LEAST_LEVELS <= levels <= len(values) / 2 and not renamed:
-            yield (
-                f"{name}: the column {column} groups the ratings, too, and is left out: what varies with it is in the "
-                "variances of participants and items"
-            )
+            yield found("other-grouping", name, column=column)
 
 
-def _fitted(
-    name: str, formula: str, ratings: pa.Table, notes: list[str], left_out: list[str], **options: Any
-) -> Fit | None:
+def _fitted(name: str, formula: str, ratings: pa.Table, findings: list[Finding], **options: Any) -> Fit | None:
     from ordbridge.models import api
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given in the notes
+            warnings.simplefilter("ignore")  # they are findings
             fit = (api.clmm if "|" in formula else api.clm)(formula, ratings, **options)
     except FitError as error:
-        left_out.append(f"{name}: left out, because the model could not be fitted ({error})")
+        findings.append(found("study-not-fitted", name, text=str(error)))
         return None
     if not fit.converged:
-        notes.append(f"{name}: {formula} did not converge; look at its numbers before using them")
+        findings.append(found("study-not-converged", name, formula=formula))
     elif fit.singular:
-        notes.append(f"{name}: {formula} is singular, a variance is at zero or a correlation at ±1")
+        findings.append(found("study-singular", name, formula=formula))
     return fit
 
 
@@ -326,86 +368,71 @@ def _record(rows: dict[str, list[dict[str, Any]]], name: str, fit: Fit, truth: T
         )
 
 
-def _one_scale(estimates: dict[str, Truth], left_out: list[str]) -> dict[str, Truth]:
+def _one_scale(estimates: dict[str, Truth], findings: list[Finding]) -> dict[str, Truth]:
     """Keep the datasets with the most common number of categories, the larger one if there are two."""
     counts = Counter(truth.categories for truth in estimates.values())
     categories = max(counts, key=lambda k: (counts[k], k or 0))
     for name, truth in estimates.items():
         if truth.categories != categories:
-            left_out.append(
-                f"{name} has {truth.categories} categories and the settings are for {categories}: it is in the tables, "
-                "but its numbers do not enter the settings"
-            )
+            findings.append(found("other-scale", name, categories=truth.categories, others=categories))
     return {name: truth for name, truth in estimates.items() if truth.categories == categories}
 
 
 def _summarised(
     used: dict[str, Truth],
     rows: dict[str, list[dict[str, Any]]],
-    notes: list[str],
-    left_out: list[str],
+    findings: list[Finding],
     link: str,
 ) -> EstimatedSettings:
     for fit in rows["fits"]:
         fit["used"] = fit["dataset"] in used
-    shared: dict[str, Any] = {"effects": (_effect(used, notes),), "link": link, **_thresholds(list(used.values()))}
+    shared: dict[str, Any] = {"effects": (_effect(used, findings),), "link": link, **_thresholds(list(used.values()))}
     deviations: dict[str, list[list[float]]] = {}
     for group in ("participant", "item"):
         own = [row for row in rows["deviations"] if row["group"] == group and row["dataset"] in used]
         intercepts = [row["sd"] for row in own if row["term"] == "intercept"]
         slopes = [row["sd"] for row in own if row["term"] != "intercept"]
-        for what, values in ((f"between {group}s", intercepts), (f"of the systems' effect between {group}s", slopes)):
+        for code, values in (("no-intercepts-seen", intercepts), ("no-slopes-seen", slopes)):
             if not values:
-                notes.append(f"no dataset shows the variation {what}: it is 0 here, which makes power look too high")
+                findings.append(found(code, group=group))
         deviations[f"{group}_sd"] = [intercepts or [0.0], slopes or [0.0]]
-        shared[f"{group}_corr"] = _correlation(group, own, left_out)
+        shared[f"{group}_corr"] = _correlation(group, own, findings)
     for name, truth in used.items():
         if truth.systems > 2:
-            left_out.append(
-                f"{name} has {truth.systems} systems and a setting has two: the slopes of all are summarised, and the "
-                "correlations between slopes are left out (Truth.from_fit keeps them)"
-            )
+            findings.append(found("many-systems", name, systems=truth.systems))
     if len(used) == 1:
-        notes.append("there is one dataset: the settings differ at most by the slopes of its systems")
+        findings.append(found("one-dataset"))
     settings = EstimatedSettings()
     for name, summary in SUMMARIES.items():
         sds: dict[str, Any] = {key: tuple(float(summary(v)) for v in both) for key, both in deviations.items()}
         settings[name] = Truth(**shared, **sds)
     for name, table in rows.items():
         setattr(settings, name, pa.Table.from_pylist(table) if table else pa.table({}))
-    settings.left_out = tuple(" ".join(said.split()) for said in left_out)  # one line each, also in a file's comments
-    settings.notes = (*settings.left_out, *(" ".join(note.split()) for note in notes))
+    settings.findings = worst_first(findings)
     return settings
 
 
-def _effect(used: dict[str, Truth], notes: list[str]) -> float:
+def _effect(used: dict[str, Truth], findings: list[Finding]) -> float:
     """Return the mean magnitude of all effects, with the sign of their mean."""
     effects = [effect for truth in used.values() for effect in truth.effects]
     above, below = sum(e > 0 for e in effects), sum(e < 0 for e in effects)
     if above and below:
-        notes.append(
-            f"{above} of {len(effects)} effects {'is' if above == 1 else 'are'} above 0 and {below} below: the "
-            "settings have the sign of their mean; the first system is the first by name"
-        )
+        findings.append(found("mixed-signs", n=len(effects), above=above, below=below))
     return math.copysign(float(np.mean(np.abs(effects))), float(np.mean(effects)))
 
 
-def _correlation(group: str, rows: list[dict[str, Any]], left_out: list[str]) -> float:
+def _correlation(group: str, rows: list[dict[str, Any]], findings: list[Finding]) -> float:
     """Return the mean correlation of intercepts and slopes; one at ±1 counts only if there is no other."""
-    found = [row for row in rows if row["correlation"] is not None]
-    inside = [row["correlation"] for row in found if abs(row["correlation"]) <= LIMIT]
-    for row in found:
+    known = [row for row in rows if row["correlation"] is not None]
+    inside = [row["correlation"] for row in known if abs(row["correlation"]) <= LIMIT]
+    for row in known:
         if abs(row["correlation"]) > LIMIT:
-            done = (
-                "it is left out of the mean" if inside else f"it is taken as {math.copysign(LIMIT, row['correlation'])}"
-            )
-            left_out.append(
-                f"{row['dataset']}: the correlation of the {group}s' intercepts with the slopes of {row['term']} is "
-                f"estimated at {row['correlation']:+.0f}, which is not identified; {done}"
-            )
+            values = {"group": group, "term": row["term"], "correlation": row["correlation"]}
+            code = "correlation-left-out" if inside else "correlation-at-limit"
+            findings.append(found(code, row["dataset"], **values, limit=math.copysign(LIMIT, row["correlation"])))
     if inside:
         return float(np.mean(inside))
-    return float(np.mean([math.copysign(LIMIT, row["correlation"]) for row in found])) if found else 0.0
+    return float(np.mean([math.copysign(LIMIT, row["correlation"]) for row in known])) if known else 0.0
 
 
 def _thresholds(truths: list[Truth]) -> dict[str, Any]:

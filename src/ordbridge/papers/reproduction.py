@@ -6,13 +6,18 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from ordbridge.deprecated import renamed
+from ordbridge import __version__
 from ordbridge.errors import InputError
+from ordbridge.reading import tables
+from ordbridge.render.layout import Bullets, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results import Finding, Result, citations
+from ordbridge.support.writing import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,21 +60,23 @@ class Part:
     text: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """What came out: sentences, the paper's claims with a verdict each, tables and figures.
+@dataclass(frozen=True, repr=False)
+class Reproduction(Result):
+    """What came out: the paper's claims with a verdict each, tables and figures.
 
     Attributes
     ----------
     title, reference
         What was reproduced, and the paper.
-    summary, warnings
-        What came out in a few sentences; what must not be overlooked.
+    summary
+        What came out in a few sentences.
     claims, left_open
         What the paper says, one row per claim: its number, ours, a verdict and the reason. The same for questions
         that the paper leaves open.
     parts
         Tables and figures in the order of the report.
+    findings
+        What must not be overlooked.
     versions
         Of R and the packages that fitted, by name (``"R"``, ``"ordinal"``, ``"lmerTest"``); empty where R was not used.
 
@@ -80,12 +87,13 @@ class Reproduction:
     1
     """
 
-    title: str
+    kind: ClassVar[str] = "reproduction"
+    title: str = field()
     reference: str
     summary: tuple[str, ...]
     claims: pa.Table
     parts: tuple[Part, ...]
-    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     left_open: pa.Table = field(default_factory=lambda: claims_table([]))
 
@@ -97,30 +105,95 @@ class Reproduction:
         return {name: table for name, table in verdicts.items() if table.num_rows} | found
 
     @property
-    def figures(self) -> dict[str, Figure]:
-        """The figures by name."""
-        return {part.name: part.content for part in self.parts if not isinstance(part.content, pa.Table)}
-
-    @property
-    def answer(self) -> str:
-        """What came out, in a sentence: how many claims have which verdict."""
+    def answer(self) -> str:  # type: ignore[override]
+        """How many claims have which verdict."""
         counts = Counter(self.claims["verdict"].to_pylist())
         if not counts:
-            return "No claim of the paper was judged; the tables below say what was computed."
+            return "No claim of the paper was judged; the tables have what was computed."
         words = ", ".join(f"{number} {_COUNTED.get(verdict, verdict)}" for verdict, number in counts.most_common())
-        open_ = f" {self.left_open.num_rows} questions that it leaves open are judged apart."
+        open_ = f"\n{self.left_open.num_rows} questions that it leaves open are judged apart."
         return f"Of {self.claims.num_rows} claims of the paper: {words}." + (open_ if self.left_open.num_rows else "")
 
-    def plot(self) -> Figure:
-        """Return the figure that the report begins with."""
-        if not self.figures:
-            raise InputError("there is nothing to draw: this reproduction has no picture")
-        return next(iter(self.figures.values()))
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """Which paper it is."""
+        return self.reference
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the claims, and what the paper leaves open."""
+        shown = ((self.claims, "What the paper says, and what we find"), (self.left_open, "What the paper leaves open"))
+        return [ShownTable(table, caption) for table, caption in shown if table.num_rows]
+
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the claims, or the first table."""
+        return self.main()[:1] or [ShownTable(table) for table in list(self.tables.values())[:1]]
+
+    def sections(self) -> Sequence[Section]:
+        """Return the first picture with what came out, what could not be judged, and folded all parts."""
+        first = next((part for part in self.parts if part.name in self.figures()), None)
+        picture = [] if first is None else [ShownPicture(first.name, first.caption)]
+        open_ = [row for row in self.claims.to_pylist() if row["verdict"] in (UNDECIDED, NOT_AT_HAND)]
+        judged = f"{len(open_)} of {self.claims.num_rows} claims could not be judged."
+        why = tuple(f"{row['claim']}: {row['reason'] or row['verdict']}" for row in open_)
+        sections = [Section("What came out", (*picture, Bullets(self.summary))),
+                    Section("Not judged", (judged, Bullets(why)) if open_ else (judged,))]  # fmt: skip
+        for part in self.parts:
+            shown = (
+                ShownTable(part.content)
+                if isinstance(part.content, pa.Table)
+                else ShownPicture(part.name, part.caption)
+            )
+            blocks = (*part.text, *([] if part is first else [shown]))
+            if blocks:
+                sections.append(Section(part.caption, blocks, folded=True))
+        return sections
+
+    def figures(self) -> Figures:
+        """Return the figures by name."""
+        drawn = {part.name: part.content for part in self.parts if not isinstance(part.content, pa.Table)}
+        return Figures({name: partial(drawn.__getitem__, name) for name in drawn})
+
+    def methods(self) -> str:
+        """Return the methods paragraph."""
+        by = citations.software(self.versions, "r") if self.versions else f"ordbridge {__version__}"
+        came = " ".join(self.answer.splitlines())
+        return f"We computed again, with {by}, what is claimed in {self.reference.rstrip('.')}. {came}"
+
+    def references(self) -> list[str]:
+        """Return the paper, and the software."""
+        return [self.reference, f"ordbridge {__version__}.", *citations.of_software(self.versions)]
 
     def write(self, folder: str | os.PathLike[str], repeat: str = "") -> list[Path]:
-        """Do what :func:`ordbridge.report.write_folder` does, which is the new name."""
-        written: list[Path] = renamed("Reproduction.write", "ordbridge.report.write_folder")(self, folder, repeat)
-        return written
+        """Write tables as Parquet and CSV, figures as PNG, and ``report.html``; return the files.
+
+        Parameters
+        ----------
+        folder
+            Where to; it is made if it is not there.
+        repeat
+            The command that made the result, for the report.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> counts = Part("counts", "Counts", pa.table({"n": [1]}))
+        >>> with TemporaryDirectory() as folder:
+        ...     written = Reproduction("A title", "A paper", (), claims_table([]), (counts,)).write(folder)
+        >>> [path.name for path in written]
+        ['counts.parquet', 'counts.csv', 'report.html']
+        """
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"cannot write to {folder}: it is a file; name a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, table in self.tables.items():
+            written += [tables.write(table, folder / f"{name}{ending}") for ending in (".parquet", ".csv")]
+        for name, picture in self.figures().items():
+            with whole_file(folder / f"{name}.png") as file:
+                picture.savefig(file, dpi=150)
+            written.append(folder / f"{name}.png")
+        return [*written, self.report(folder / "report.html", repeat)]
 
 
 def claims_table(rows: Sequence[dict[str, str]]) -> pa.Table:

@@ -5,17 +5,24 @@ from ordbridge.planning.closed_form import preview
 from ordbridge.planning.interim import Decision, decide
 from ordbridge.planning.ledger import Ledger, ledger_beside
 from ordbridge.planning.looks import Sequential, sequential
+from ordbridge.planning.money import Costs
+from ordbridge.planning.options import Designs, Effect, PlannedAnalysis, Simulation
 from ordbridge.planning.protocol import Protocol, read_protocol, sheet_of, write_protocol
 from ordbridge.planning.registered import preregistration
 from ordbridge.planning.result import Plan
 from ordbridge.planning.stopping import boundaries
 
 __all__ = [
+    "Costs",
     "Decision",
+    "Designs",
+    "Effect",
     "Ledger",
     "Plan",
+    "PlannedAnalysis",
     "Protocol",
     "Sequential",
+    "Simulation",
     "boundaries",
     "decide",
     "ledger_beside",

@@ -1,68 +1,116 @@
-"""Answering: what the simulations of a plan decided, as tables and in words."""
+"""Answering: what the simulations of a plan decided, as tables, in words, and as findings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ordbridge.planning.evidence import Candidate, everyone
+from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import aim_in_words, in_words
 from ordbridge.planning.null_truth import without_difference
 from ordbridge.planning.protocol import protocol_of
-from ordbridge.planning.question import OBSERVED, Question
-from ordbridge.planning.result import Plan, table_of
-from ordbridge.planning.simulation import Findings
-from ordbridge.planning.type_one_error import size_words
-from ordbridge.planning.wording import design_words, notes_of, over_pilots, power_words, sentence_of, tested_words
+from ordbridge.planning.question import Question
+from ordbridge.planning.result import Plan, options_of, table_of
+from ordbridge.planning.simulation import Simulated
+from ordbridge.planning.undecided import open_below
+from ordbridge.planning.wording import (
+    answer_of,
+    assumed_source,
+    counted_words,
+    design_words,
+    of_pilot,
+    of_size,
+    of_undecided,
+    power_words,
+)
+from ordbridge.reading import check
+from ordbridge.results import Finding, found, worst_first
 from ordbridge.simulate.effect_units import effect_units
 
 __all__ = ["answer"]
 
+SAID = ("few-raters", "few-items")
+"""What is wrong with a small pilot is that its variances are uncertain, and that has a finding of its own."""
 
-def answer(question: Question, found: Findings) -> Plan:
-    """Return what was found out, as tables and in words."""
-    rows, subject = question.rows, found.subject
-    asked = _asked(question, found)
-    notes = [OBSERVED[0].upper() + OBSERVED[1:] + "."] if question.effect_observed else []
-    sentences = [sentence_of(question.kind, found.recommended, rows, found.curve, asked, question.enough)]
-    if found.uncertainty is not None:
-        sentences.append(over_pilots(found.uncertainty["power"].to_pylist()))
-    if found.affordable is not None:
-        sentences.append(_bought(found.affordable, question, asked))
-    if wage := question.prices.wage(question.texts_per_participant or 0):
-        sentences.append(wage)
-    details = [tested_words(asked)]
-    if subject is not None and subject.null is not None:
-        details.append(size_words(subject, asked))
-    if found.looks is not None:
-        details.append(str(found.looks))
-    table = table_of(rows, found.recommended, found.curve, asked, question.enough)
+
+def answer(question: Question, shown: Simulated) -> Plan:
+    """Return what was found out."""
+    rows, subject, asked = question.rows, shown.subject, _asked(question, shown)
+    lines = [answer_of(question.kind, shown.recommended, rows, shown.curve, asked, question.enough)]
+    if shown.affordable is not None:
+        bought = f"{design_words(shown.affordable, asked)}, power {power_words(shown.affordable)}"
+        lines.append(f"{question.costs.say(question.costs.budget or 0.0)} buys {bought}.")
+    if shown.looks is not None:
+        lines.append(shown.looks.answer)
+    protocol = None if subject is None else protocol_of(question, subject, lines[0], shown.looks)
+    table = table_of(rows, shown.recommended, shown.curve, asked, question.enough)
     return Plan(
         question=question.kind,
-        sentence=" ".join(sentences),
-        details=tuple(details),
+        answer="\n".join(lines),
+        counted=counted_words(asked),
+        findings=worst_first(_findings(question, shown, asked)),
+        options=options_of(table, list(_options(question, shown))),
         designs=table,
         recommended=next((row for row in table.to_pylist() if row["recommended"]), None),
-        asked=asked,
-        curve=found.curve,
-        notes=(*notes, *notes_of(rows, subject, question.alpha)),
-        uncertainty=found.uncertainty,
-        pairs=found.pairs,
+        settings=asked | {"protocol": None if protocol is None else protocol.to_dict()},
+        curve=shown.curve,
+        uncertainty=shown.uncertainty,
+        pairs=shown.pairs,
         units=effect_units(question.truth, question.names),
-        sensitivity=found.sensitivity,
-        looks=found.looks,
-        protocol=None if subject is None else protocol_of(question, subject, sentences[0], found.looks),
+        sensitivity=shown.sensitivity,
+        looks=shown.looks,
+        protocol=protocol,
     )
 
 
-def _bought(c: Candidate, question: Question, asked: Mapping[str, Any]) -> str:
-    """Say what the money buys."""
-    money = question.prices.say(float(question.spend or 0))
-    return f"The most that {money} buys is {design_words(c, asked)}. It finds the difference in {power_words(c)}."
+def _options(question: Question, shown: Simulated) -> Iterator[tuple[str, int]]:
+    """Yield the designs to choose from: what each is for, and its place among all."""
+    everything = list(everyone(question.rows))
+    place = {id(c): i for i, c in enumerate(everything)}
+    best, costs = shown.recommended, question.costs
+    if question.kind == "power":
+        yield "this design", 0
+        return
+    if best is not None:
+        yield ("recommended" if question.kind == "designs" else "smallest effect"), place[id(best)]
+    undecided = open_below(question.kind, best, question.rows, question.target, shown.curve)
+    if undecided and question.kind == "designs":
+        yield ("smallest" if costs.counted else "cheapest"), place[id(undecided[0])]
+    if best is None and (seen := [c for c in everything if c.n]):
+        yield "best seen", place[id(max(seen, key=lambda c: c.power))]
+    if shown.affordable is not None:
+        yield f"{costs.say(costs.budget or 0.0)} buys", place[id(shown.affordable)]
 
 
-def _asked(question: Question, found: Findings) -> dict[str, Any]:
+def _findings(question: Question, shown: Simulated, asked: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield what a reader should know."""
+    subject, pilot, costs = shown.subject, question.pilot, question.costs
+    if pilot is not None:
+        wrong = (one for one in check(pilot.ratings).findings if one.severity != "note")
+        yield from (one for one in wrong if one.code not in SAID)
+    if question.effect_observed:
+        yield found("observed-effect")
+    if shown.uncertainty is not None and pilot is not None:
+        sizes = (len(pilot.design[name].unique()) for name in ("participant", "item"))
+        yield of_pilot(shown.uncertainty["power"].to_pylist(), *sizes)
+    if failed := sum(c.failed for c in everyone(question.rows)):
+        yield found("fits-failed", failed=failed, n=asked["datasets"])
+    if shown.sensitivity is not None:
+        power = shown.sensitivity["power"][0].as_py()
+        yield found("assumed-variances", source=assumed_source(question.source), power=power)
+    yield from of_undecided(question.kind, shown.recommended, question.rows, shown.curve, asked)
+    yield from of_size(subject, question.alpha)
+    if question.criteria > 1:
+        yield found("all-criteria", criteria=question.criteria, correlation=question.correlation)
+    if subject is not None and costs.loss:
+        yield found("recruit-more", recruit=costs.recruited(subject.participants), loss=costs.loss)
+    if wage := costs.wage(texts := question.texts_per_participant or 0):
+        currency = costs.say(0).removesuffix("0")
+        yield found("hourly-wage", **wage._asdict(), texts=texts, currency=currency)
+
+
+def _asked(question: Question, shown: Simulated) -> dict[str, Any]:
     """Return the question as plain values, with what belongs to it of the simulations."""
     truth, model = question.truth, question.model
     labels = [str(label) for label in question.rows[0][0].grid.cells[0].systems]
@@ -90,12 +138,10 @@ def _asked(question: Question, found: Findings) -> dict[str, Any]:
         "criteria": question.criteria,
         "correlation": question.correlation if question.criteria > 1 else None,
         "texts_per_participant": question.texts_per_participant,
-        "cost": None if question.prices.counted else asdict(question.prices),
-        "spend": question.spend,
-        "loss": question.prices.loss,
+        "costs": asdict(question.costs),
         "engine": question.engine,
         "seed": question.seed,
-        "versions": found.versions,
+        "versions": shown.versions,
         "datasets": sum(c.n for c in everyone(question.rows)),
-        "null_datasets": found.subject.null.n if found.subject and found.subject.null else 0,
+        "null_datasets": shown.subject.null.n if shown.subject and shown.subject.null else 0,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import pyarrow as pa
 from ordbridge.design import from_ratings
 from ordbridge.errors import InputError
 from ordbridge.planning.evidence import Candidate
-from ordbridge.planning.money import Prices
+from ordbridge.planning.money import Costs
+from ordbridge.planning.options import Designs
 from ordbridge.power.grid import Grid
+from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
-from ordbridge.tables import to_arrow
 
 __all__ = ["candidates_of", "is_one_design"]
 
@@ -25,15 +25,15 @@ RATINGS = (2, 3, 5, 10)
 EFFECTS = tuple(round(0.02 * step, 2) for step in range(2, 101))
 
 
-def candidates_of(kind: str, truth: Truth, vary: Any, design: Any, texts: int, prices: Prices) -> list[list[Candidate]]:
+def candidates_of(kind: str, truth: Truth, designs: Designs, costs: Costs) -> list[list[Candidate]]:
     """Return a row of designs a number of ratings, by items; or one row of effects."""
-    largest = max(map(abs, truth.effects))
-    if design is not None:
-        table = from_ratings(to_arrow(design))
+    largest, texts = max(map(abs, truth.effects)), designs.texts_per_participant
+    if designs.table is not None:
+        table = from_ratings(to_arrow(designs.table))
         sizes = [(len(set(table["item"].to_pylist())), 0, table)]
         rows = [sizes]
     else:
-        items, ratings = _axes(vary, texts)
+        items, ratings = _axes(designs.vary, texts)
         rows = [[(m, r, None) for m in items] for r in ratings]
     candidates: list[list[Candidate]] = []
     for row in rows:
@@ -42,12 +42,12 @@ def candidates_of(kind: str, truth: Truth, vary: Any, design: Any, texts: int, p
             scales = [level / largest for level in EFFECTS] if kind == "effect" else [1.0]
             for scale in scales:
                 effects = tuple(round(scale * e, 10) for e in truth.effects)
-                candidates[-1].append(_candidate(truth.shift(effect=effects), m, r, table, texts, prices))
+                candidates[-1].append(_candidate(truth.shift(effect=effects), m, r, table, texts, costs))
     return candidates
 
 
 def _candidate(
-    truth: Truth, items: int, ratings_per_text: int, table: pa.Table | None, texts: int, prices: Prices
+    truth: Truth, items: int, ratings_per_text: int, table: pa.Table | None, texts: int, costs: Costs
 ) -> Candidate:
     if table is not None:
         grid = Grid(truth=truth, design=table)
@@ -62,12 +62,12 @@ def _candidate(
         )
         if texts > items:
             raise InputError(
-                f"texts_per_participant={texts} is more than {items} items, and nobody may see an item twice; "
-                f"give at least {texts} items, or texts_per_participant={items}"
+                f"{texts} texts per participant are more than {items} items, and nobody may see an item twice; "
+                f"give at least {texts} items, or at most {items} texts per participant"
             )
         count = items * truth.systems * ratings_per_text
         participants, ratings_a_text = math.ceil(count / texts), ratings_per_text
-    price = prices.of(count, participants)
+    price = costs.of(count, participants)
     effect = max(map(abs, truth.effects))
     return Candidate(items, ratings_a_text, participants, count, price, effect, grid)
 
@@ -87,22 +87,18 @@ def usual_items(least: int = 10) -> list[int]:
     return items
 
 
-def is_one_design(vary: Mapping[str, Any] | None, design: Any) -> bool:
+def is_one_design(designs: Designs) -> bool:
     """Tell whether there is only one design to think about."""
-    if design is not None and vary is not None:
-        given = " and ".join(f"{name}=" for name in vary)
-        raise InputError(f"design= is one fixed design with its own numbers; leave out either design= or {given}")
-    for name in vary or {}:
-        if name not in ("items", "ratings_per_text"):
-            raise InputError(f"vary has {name!r}; it may have items and ratings_per_text")
-    return design is not None or (vary is not None and all(len(axis) == 1 for axis in _axes(vary)))
+    if designs.table is not None and designs.vary:
+        raise InputError("a fixed design has its own numbers; leave out either the table or items and ratings per text")
+    return designs.table is not None or all(len(axis) == 1 for axis in _axes(designs.vary))
 
 
-def _axes(vary: Mapping[str, Any] | None, texts: int = 1) -> tuple[list[int], list[int]]:
+def _axes(vary: dict[str, Any], texts: int = 1) -> tuple[list[int], list[int]]:
     """Return the numbers of items and of ratings per text, ascending."""
     axes = []
     for name, default in (("items", usual_items(max(10, texts))), ("ratings_per_text", RATINGS)):
-        value = (vary or {}).get(name, default)
+        value = vary.get(name, default)
         values = [value] if isinstance(value, (int, np.integer)) else list(value)
         if not values or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in values):
             raise InputError(f"{name}={value!r} must be whole numbers from 1 on")

@@ -30,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ordbridge.checks import choice
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
 from ordbridge.planning.families import any_power, every_power
 from ordbridge.simulate import Truth
 from ordbridge.simulate.rating_scale import rating_moments
+from ordbridge.support.arguments import choice
 
 __all__ = ["Sources", "preview", "sources_of"]
 

@@ -3,7 +3,7 @@
 The means of systems are taken as normal with known covariance ``raters / P + items / m + diag(residual) / (m r)``, over
 the share of the ratings that the parameters leave (:mod:`ordbridge.planning.closed_form`).
 That a study only estimates it is left out, because a plan corrects the whole prediction by its simulations
-(:class:`ordbridge.planning.foresight.Foresight`).
+(:class:`ordbridge.planning.forecast_power.PowerForecast`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations, groupby
@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge import __version__
-from ordbridge.checks import number_of_workers
 from ordbridge.errors import InputError
-from ordbridge.models.inference.adjust import holm
+from ordbridge.models.inference.adjust import adjusted_p
 from ordbridge.models.problem import Estimates
 from ordbridge.planning.criteria import of_criteria
 from ordbridge.planning.null_truth import nothing_differs
@@ -29,11 +28,12 @@ from ordbridge.power.backends import choose
 from ordbridge.power.faults import MachineFault
 from ordbridge.power.fit_table import FAILED, FitRow, table_of
 from ordbridge.power.grid import Cell, Grid
-from ordbridge.power.models import FORMULAS, Model, dataset_columns, resolve, system_terms
+from ordbridge.power.models import FORMULAS, Goal, Model, dataset_columns, resolve, system_terms
 from ordbridge.power.result import load, r_versions
 from ordbridge.power.worker import Batch, BatchResult, FitTask, failed_row, failure_of, key_of
-from ordbridge.progress import Progress
 from ordbridge.simulate import Simulator
+from ordbridge.support.arguments import number_of_workers
+from ordbridge.support.progress import Progress
 
 __all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "hypothesis", "in_words"]
 
@@ -46,25 +46,23 @@ def hypothesis(
     kind: str,
     formula: str | None,
     test: Any,
-    goal: Mapping[str, Any] | None = None,
+    goal: Goal | None = None,
     names: Sequence[str] | None = None,
 ) -> Model:
     """Return the model of a plan; its term is the coefficient, pair or family that is tested.
 
-    ``goal`` has the ``goal, margin`` and ``on`` of :class:`ordbridge.power.Model`. ``test`` speaks of the systems by
-    ``names``; simulated studies call them by the letters of their design.
+    ``test`` speaks of the systems by ``names``; simulated studies call them by the letters of their design.
     """
-    if goal and goal["goal"] != "difference" and (test is not None or len(cell.systems) > 2):
-        raise InputError(f"goal={goal['goal']!r} is planned for two systems, without test=; plan the pair that matters")
+    if goal and goal.show != "difference" and (test is not None or len(cell.systems) > 2):
+        raise InputError(f"{goal.show} is planned for two systems, and without a test; plan the pair that matters")
     labels = [str(label) for label in cell.systems]
     called = list(names) if names is not None else labels
     if test is None:
         terms = list(system_terms(cell))
         if len(terms) > 1:
             raise InputError(
-                f"there are {len(labels)} systems; say what is tested: test={(called[0], called[-1])!r} for a pair, "
-                f"test={('reference', called[0])!r} for all pairs with one system, test='pairs' for all pairs, or "
-                "test='any' for any difference"
+                f"there are {len(labels)} systems; say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
+                f"reference {called[0]} for all pairs with one system, pairs for all pairs, or any for any difference"
             )
         term = terms[0]
     elif isinstance(test, str) and test in ("any", "pairs"):
@@ -78,8 +76,8 @@ def hypothesis(
             term = pair_name(labels[low], labels[high])
         else:
             raise InputError(
-                f"test={test!r} is not a pair of the systems {', '.join(called)}; give two of them, "
-                f"test={('reference', called[0])!r}, test='pairs' or test='any'"
+                f"the test {test!r} is not a pair of the systems {', '.join(called)}; give two of them, reference and "
+                "one of them, pairs or any"
             )
     (model,) = resolve({kind: {"formula": formula or FORMULAS[kind], "term": term}}, [cell], goal=goal)
     return model
@@ -179,8 +177,10 @@ class Simulations:
             failed = pc.is_in(mine["status"], pa.array(FAILED)).to_numpy()
             found = power(mine["p_value"].to_numpy(), failed, self.alpha if critical is None else critical)
             kept = {name: found[name] for name in ("n", "n_failed", "power", "conf_low", "conf_high")}
-            pair = in_words(model.name, names, [str(label) for label in grid.cells[0].systems])
-            rows.append({"pair": pair, "difference": _difference(grid.cells[0], model.name)} | kept)
+            called = dict(zip(map(str, grid.cells[0].systems), names, strict=True))
+            high, _, low = model.name.partition(" - ")
+            pair = {"system_a": called[high], "system_b": called[low]}
+            rows.append(pair | {"difference": _difference(grid.cells[0], model.name)} | kept)
         return pa.Table.from_pylist(rows)
 
     def _models(self, cell: Cell) -> tuple[Model, ...]:
@@ -205,7 +205,7 @@ class Simulations:
         else:
             assignment = Assignment(grid, models, n, self.seed, self.engine, self.alpha)
             done = carry_out(
-                assignment, path, lambda: choose("loky", self.jobs, None), self._counting(cell), work=fit_hypotheses
+                assignment, path, lambda: choose("loky", self.jobs), self._counting(cell), work=fit_hypotheses
             )
         self.versions.update(r_versions(done.manifest["environments"]))
         return done.fits
@@ -292,7 +292,7 @@ def _p_values(
     single, full = tested.pairs(), tested.full
     family = term.partition(WITHIN)[2] or term
     pairs = _family(family, labels)
-    adjusted = dict(zip(pairs, holm(np.array([single[name] for name in pairs])).tolist(), strict=True))
+    adjusted = dict(zip(pairs, adjusted_p(np.array([single[name] for name in pairs]), "holm").tolist(), strict=True))
     nothing = nothing_differs(cell.truth, fit.model)
     differ = [p for name, p in adjusted.items() if not nothing and _difference(cell, name) != 0]
     yield family, (max(differ) if differ else min(adjusted.values()), full)

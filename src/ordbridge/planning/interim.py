@@ -9,31 +9,31 @@ simulated boundary is its own multiple of the normal one, the same at every look
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from ordbridge.errors import FitError, InputError
-from ordbridge.formats import p_text
 from ordbridge.planning.after_stopping import adjusted
 from ordbridge.planning.ledger import Ledger, TakenLook, digest_of
 from ordbridge.planning.looks import score_of
 from ordbridge.planning.planned_test import Score, usable
 from ordbridge.planning.protocol import Protocol, model_of
 from ordbridge.planning.stopping import boundary_that_spends, crossing_probabilities, spent_by
+from ordbridge.results import Finding, Result, found
+from ordbridge.support.formatting import p_text
 
 __all__ = ["CODES", "Boundary", "Decision", "decide", "next_boundary"]
 
 NEAR = 0.1  # of the planned participants of a look: so many more or fewer are the planned look all the same
-NOT_CONVERGED = "The planned model did not converge, so its test says little; look at the ratings themselves."
 CODES = ("early", "go on", "found", "last", "ended")
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Result):
     """What a look at the data says.
 
     Attributes
@@ -54,20 +54,22 @@ class Decision:
         also where a look had none of the level left to use.
     participants, ratings
         What there is so far.
-    sentence
-        The decision.
-    notes
-        Where the data differ from the planned look.
+    system_a, system_b
+        The pair that is tested, the one that was expected to be higher first.
+    answer, findings
+        The decision in words, and where the data differ from the planned look.
     p_value
         Of a study that has stopped: corrected for its looks, in the stage-wise ordering
         (:func:`ordbridge.planning.after_stopping.adjusted`).
     estimate, conf_low, conf_high
-        Of a study that has stopped: the median-unbiased estimate of how far the second system is above the first, and
+        Of a study that has stopped: the median-unbiased estimate of how far ``system_a`` is above ``system_b``, and
         its interval of level 1 − alpha.
     unit
         What the estimate is in: ``"latent"`` units, or rating ``"points"``.
     """
 
+    kind: ClassVar[str] = "decision"
+    title = "Stop the study, or go on?"
     code: str
     look: int | None
     taken: int
@@ -77,13 +79,27 @@ class Decision:
     critical: float | None
     participants: int
     ratings: int
-    sentence: str
-    notes: tuple[str, ...] = ()
+    system_a: str
+    system_b: str
+    answer: str = field()  # not the empty one of all results
+    findings: tuple[Finding, ...] = ()
     p_value: float | None = None
     estimate: float | None = None
     conf_low: float | None = None
     conf_high: float | None = None
     unit: str = "latent"
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What there is so far."""
+        return f"{self.participants:,} participants, {self.ratings:,} ratings so far."
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All numbers in one row."""
+        hidden = ("answer", "findings")
+        names = [one.name for one in fields(self) if one.name not in hidden]
+        return {"decision": pa.Table.from_pylist([{name: getattr(self, name) for name in names}])}
 
 
 class Boundary(NamedTuple):
@@ -133,8 +149,7 @@ def decide(ratings: pa.Table, protocol: Protocol, *, engine: str = "r", ledger: 
     """
     if not protocol.looks:
         raise InputError(
-            "this plan has no looks, so the study goes on to its planned end; plan it with looks "
-            "(ordbridge plan --looks 3, or planning.plan with looks=3)"
+            "this plan has no looks, so the study goes on to its planned end; plan it with looks (`looks`)"
         )
     ((low, high),) = protocol.pairs
     table = usable(ratings, (low, high))
@@ -146,8 +161,8 @@ def decide(ratings: pa.Table, protocol: Protocol, *, engine: str = "r", ledger: 
         return known
     first = protocol.looks[0]["participants"]
     if people < (1 - NEAR) * first:
-        sentence = f"Go on: the first look is at {first} participants, and there are {people}."
-        return Decision("early", 0, 0, False, False, None, None, people, table.num_rows, sentence)
+        answer = f"Go on: the first look is at {first} participants, and there are {people}."
+        return Decision("early", 0, 0, False, False, None, None, people, table.num_rows, high, low, answer)
     score = score_of(model_of(protocol, high), table, engine, low)
     if score is None:
         raise FitError("the planned model cannot be fitted to these ratings; ordbridge compare FILE says why")
@@ -181,15 +196,21 @@ def _known(looks: Sequence[TakenLook], digest: str, people: int, ratings: int) -
     if not looks or not looks[-1].stopped:
         return None
     end = _answer(looks[-1])
-    note = (
-        f"The study ended with {end.participants} participants; the ratings now (of {people} participants) do not "
-        "change its answer."
-    )
-    return replace(end, code="ended", participants=people, ratings=ratings, notes=(note,))
+    ended = found("study-ended", ended=end.participants, participants=people)
+    return replace(end, code="ended", participants=people, ratings=ratings, findings=(ended,))
 
 
 def _answer(look: TakenLook) -> Decision:
-    return Decision(**{**look.decision, "notes": tuple(look.decision["notes"])})
+    try:
+        findings = tuple(Finding(**one) for one in look.decision["findings"])
+        answer = Decision(**{**look.decision, "findings": findings})
+        for name in ("z", "critical", "p_value", "estimate", "conf_low", "conf_high"):
+            float(getattr(answer, name) or 0)
+        if not isinstance(answer.answer, str) or not all(one.text for one in findings):
+            raise TypeError
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError("a look in the ledger is damaged; restore the ledger, for it counts the looks") from None
+    return answer
 
 
 def next_boundary(protocol: Protocol, before: TakenLook | None, people: int) -> Boundary:
@@ -231,43 +252,44 @@ def _decision(protocol: Protocol, at: Boundary, score: Score, people: int, ratin
     ((low, high),) = protocol.pairs
     wider = protocol.looks[0]["critical"] / protocol.looks[0]["normal"]
     z, critical = score.z, at.value * wider
-    found = abs(z) > critical
+    crossed = abs(z) > critical
     decision = Decision(
-        code="found" if found else "last" if at.last else "go on",
+        code="found" if crossed else "last" if at.last else "go on",
         look=at.look,
         taken=len(at.times),
-        stop=found or at.last,
-        found=found,
+        stop=crossed or at.last,
+        found=crossed,
         z=z,
         critical=None if math.isinf(critical) else critical,
         participants=people,
         ratings=ratings,
-        sentence="",
-        notes=tuple(_notes(protocol, at, people, score)),
+        system_a=high,
+        system_b=low,
+        answer="",
+        findings=tuple(_noticed(protocol, at, people, score)),
         unit="points" if protocol.link is None else "latent",
     )
     if decision.stop:
         corrected = adjusted(at.times, at.critical, z / wider, score.error_of_z * wider, protocol.alpha)
         decision = replace(decision, **asdict(corrected))
-    return replace(decision, sentence=_sentence(decision, protocol, low, high))
+    return replace(decision, answer=_words(decision, protocol))
 
 
-def _notes(protocol: Protocol, at: Boundary, people: int, score: Score) -> list[str]:
-    notes = [] if score.converged else [NOT_CONVERGED]
-    if at.look is None and math.isinf(at.value):
-        return [*notes, "Nothing of the level is left for this look, so the study cannot stop here."]
+def _noticed(protocol: Protocol, at: Boundary, people: int, score: Score) -> Iterator[Finding]:
+    if not score.converged:
+        yield found("planned-model-not-converged")
     if at.look is None:
-        return [*notes, "This look was not planned: its boundary comes from the Lan–DeMets spending function."]
+        yield found("no-level-left" if math.isinf(at.value) else "unplanned-look")
+        return
     planned = protocol.looks[at.look - 1]["participants"]
     if people != planned:
-        notes.append(f"Look {at.look} was planned at {planned} participants, and there are {people}.")
+        yield found("look-size-differs", look=at.look, planned=planned, participants=people)
     if not at.as_planned:
-        notes.append("There were unplanned looks, so its boundary comes from the Lan–DeMets spending function.")
-    return notes
+        yield found("boundary-after-unplanned-looks")
 
 
-def _sentence(d: Decision, protocol: Protocol, low: str, high: str) -> str:
-    looks = protocol.looks
+def _words(d: Decision, protocol: Protocol) -> str:
+    looks, high, low = protocol.looks, d.system_a, d.system_b
     boundary = "no boundary" if d.critical is None else f"boundary {d.critical:.2f}"
     which = f"look {d.look} of {len(looks)}" if d.look else "an unplanned look"
     against = f"|z| {abs(d.z or 0.0):.2f}, {boundary}, {which}"
@@ -278,10 +300,10 @@ def _sentence(d: Decision, protocol: Protocol, low: str, high: str) -> str:
     verdict = (
         f"Stop: {better} is rated higher than {worse} ({against})."
         if d.found
-        else f"Stop: this was the last look, and no difference between {high} and {low} was found ({against})."
+        else f"Stop: no clear difference between {high} and {low} at the last look ({against})."
     )
     unit = "rating points" if d.unit == "points" else "latent units"
     return (
-        f"{verdict} Adjusted for the looks, {p_text(d.p_value or 0.0)}; {high} is {d.estimate:+.2f} {unit} above {low} "
-        f"({1 - protocol.alpha:.0%} CI {d.conf_low:.2f} to {d.conf_high:.2f}, median-unbiased)."
+        f"{verdict}\nAdjusted for the looks: {high} is {d.estimate:+.2f} {unit} above {low} "
+        f"({1 - protocol.alpha:.0%} CI {d.conf_low:.2f} to {d.conf_high:.2f}, {p_text(d.p_value or 0.0)})."
     )

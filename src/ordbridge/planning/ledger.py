@@ -23,12 +23,13 @@ from filelock import FileLock, Timeout
 from ordbridge.errors import InputError
 from ordbridge.planning.planned_test import ROLES
 from ordbridge.planning.protocol import Protocol
-from ordbridge.writing import write_text
+from ordbridge.reading.source import json_of, text_of
+from ordbridge.support.writing import write_text
 
 __all__ = ["Ledger", "TakenLook", "digest_of", "ledger_beside"]
 
 KIND = "ordbridge ledger"
-FORMAT = 1
+FORMAT = 2
 PATIENCE = 60.0  # seconds that another process may take to write its look
 
 
@@ -129,18 +130,33 @@ class Ledger:
 
     def _read(self, path: Path) -> tuple[TakenLook, ...]:
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json_of(text_of(path), path)
             if values["kind"] != KIND or values["format"] != FORMAT:
                 raise ValueError("it is none of this version")
-            looks = tuple(
-                TakenLook(**{**one, "times": tuple(one["times"]), "critical": tuple(one["critical"])})
-                for one in values["looks"]
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            looks = tuple(map(_look, values["looks"]))
+        except (InputError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"cannot read the ledger {path}: {error}; restore it, for it counts the looks") from None
-        if values["plan"] != self._plan:
+        if values.get("plan") != self._plan:
             raise InputError(f"the ledger {path} belongs to another plan; move it away if this is a new study")
         return looks
+
+
+def _look(values: dict[str, Any]) -> TakenLook:
+    """Return a look as it was written; a file can be changed by hand."""
+    look = TakenLook(**{**values, "times": tuple(values["times"]), "critical": tuple(values["critical"])})
+    numbers = [*look.times, *(value for value in look.critical if value is not None)]
+    if not (
+        isinstance(look.digest, str)
+        and isinstance(look.planned, int)
+        and isinstance(look.as_planned, bool)
+        and isinstance(look.decision, dict)
+        and isinstance(look.decision.get("stop"), bool)
+        and len(look.times) == len(look.critical)
+        and all(isinstance(value, (int, float)) and 0 < value < math.inf for value in numbers)
+        and list(look.times) == sorted(set(look.times))
+    ):
+        raise ValueError("a look in it is damaged")
+    return look
 
 
 def ledger_beside(plan: str | PathLike[str]) -> Path:

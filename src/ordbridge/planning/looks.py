@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share, whole
 from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.inference.resampling import FAILURES, results
@@ -28,16 +27,22 @@ from ordbridge.planning.planned_test import Score, with_systems_in_order
 from ordbridge.planning.stopping import SHAPES, boundaries, shape_of, shares_of_looks
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.models import Model
-from ordbridge.progress import Progress
+from ordbridge.power.wording import percent
+from ordbridge.render.layout import ShownTable
+from ordbridge.results import Result
 from ordbridge.simulate import Simulator, Truth
+from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.progress import Progress
 
 __all__ = ["Sequential", "score_of", "sequential"]
 
+NAMES = {"participants": "raters", "critical": "critical |z|", "p_value": "p below", "stops_null": "stop, no effect",
+         "stops": "stop, effect"}  # fmt: skip
 EARLIEST = 3  # participants at the first look: fewer cannot tell how participants differ
 
 
-@dataclass(frozen=True)
-class Sequential:
+@dataclass(frozen=True, repr=False)
+class Sequential(Result):
     """A plan with several looks.
 
     Attributes
@@ -58,6 +63,8 @@ class Sequential:
         How many studies were simulated with and without the effect.
     """
 
+    kind: ClassVar[str] = "looks"
+    title = "A study that may stop early"
     shape: str
     alpha: float
     looks: pa.Table
@@ -69,15 +76,33 @@ class Sequential:
     datasets: int
     null_datasets: int
 
-    def __str__(self) -> str:
-        """Say what the looks buy."""
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """What the looks buy."""
         last = self.looks.num_rows - 1
-        whole_study = self.looks["ratings"][last].as_py()
         return (
-            f"With {last + 1} looks ({self.shape}) the power is {self.power:.0%} (95 % interval {self.conf_low:.0%} to "
-            f"{self.conf_high:.0%}, {self.datasets} datasets), with one look at the end {self.single:.0%}. A "
-            f"study with this effect needs {self.expected_ratings:.0f} ratings on average instead of {whole_study}."
+            f"With {last + 1} looks: power {percent(self.power, self.conf_low, self.conf_high)}, "
+            f"{self.expected_ratings:,.0f} ratings on average instead of {self.looks['ratings'][last].as_py():,}; with "
+            f"one look at the end {self.single:.0%}."
         )
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """How many studies were simulated."""
+        return (
+            f"{self.datasets:,} simulated studies with the effect and {self.null_datasets:,} without; {self.shape} "
+            f"boundary, alpha {self.alpha:g}."
+        )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The looks."""
+        return {"looks": self.looks}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the looks: when, and what |z| has to exceed."""
+        columns = ["look", "participants", "ratings", "critical", "p_value", "stops_null", "stops"]
+        return [ShownTable(self.looks.select(columns), names=NAMES)]
 
 
 def sequential(
@@ -112,7 +137,7 @@ def sequential(
     reference
         The system that the tested one is compared with. Default: the first one.
     engine, seed, jobs, store, progress
-        As for :func:`ordbridge.planning.plan`; ``store`` is a file.
+        As for :func:`ordbridge.plan`; ``store`` is a file.
 
     Notes
     -----
@@ -132,7 +157,7 @@ def sequential(
     """
     times = shares_of_looks(looks)
     choice("shape", shape, SHAPES)
-    share("alpha", alpha)
+    proportion("alpha", alpha)
     for name, value in (("datasets", datasets), ("null", null)):
         whole(name, value, least=10)
     study = _Study.of(design, truth, model, times, engine_name(engine), seed, reference)

@@ -3,92 +3,117 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ordbridge.checks import number, share
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import number, proportion
 
-__all__ = ["Prices", "prices_of"]
+__all__ = ["Costs", "Wage"]
+
+
+class Wage(NamedTuple):
+    """What a participant is paid for a number of minutes, and what that is in an hour."""
+
+    pay: float
+    minutes: float
+    hourly: float
 
 
 @dataclass(frozen=True)
-class Prices:
-    """What things cost, and how many participants are recruited for each that counts."""
+class Costs:
+    """What things cost, and how many participants are recruited for each that counts.
 
-    rating: float = 1.0
-    participant: float = 0.0
+    Parameters
+    ----------
+    rating, participant
+        The price of a rating and of a participant. Without both, ratings are counted instead.
+    fee
+        What the platform takes, as a share of all payments.
+    currency
+        What prices are in, for the words.
+    budget
+        How much money there is: a plan then also finds the design with the most power that it buys.
+    loss
+        The share of participants whose ratings will be lost: so many more are recruited and paid.
+    minutes
+        How long one rating takes; the answer then has what a participant earns in an hour.
+    """
+
+    rating: float | None = None
+    participant: float | None = None
     fee: float = 0.0
-    """What the platform takes, as a share of all payments."""
     currency: str = ""
+    budget: float | None = None
     loss: float = 0.0
-    """The share of participants whose ratings cannot be used."""
     minutes: float | None = None
-    """How long one rating takes."""
-    counted: bool = False
-    """Whether there are no prices, so that ratings are counted."""
+
+    def __post_init__(self) -> None:
+        """Check the prices."""
+        for name in ("rating", "participant", "fee"):
+            value = getattr(self, name)
+            known = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+            if value is not None and not known:
+                raise InputError(f"the cost of a {name} is {value!r}; give a number from 0 on")
+        if proportion("loss", self.loss, ends=True) > 0.9:
+            raise InputError(f"a loss of {self.loss:g} leaves less than a tenth of the ratings; give the share lost")
+        if self.minutes is not None and number("minutes", self.minutes) <= 0:
+            raise InputError(f"a rating takes {self.minutes:g} minutes; `minutes` must be above 0")
+        if not self.counted and not (self.rating or self.participant):
+            raise InputError("all costs are 0, so no design is cheaper than another; give a price")
+        if self.budget is not None:
+            number("budget", self.budget)
+            if self.counted:
+                raise InputError("a budget needs the price of a rating or of a participant")
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are no prices, so that ratings are counted."""
+        return self.rating is None and self.participant is None
 
     def of(self, ratings: int, participants: int) -> float:
         """Return the price of a study, with the ratings that will be lost.
 
         Examples
         --------
-        >>> Prices(rating=0.1, participant=1.0, fee=0.25).of(ratings=100, participants=4)
+        >>> Costs(rating=0.1, participant=1.0, fee=0.25).of(ratings=100, participants=4)
         17.5
         """
-        kept = 1 - self.loss
-        return (self.rating * ratings + self.participant * participants) * (1 + self.fee) / kept
+        if self.counted:
+            return ratings / (1 - self.loss)
+        paid = (self.rating or 0.0) * ratings + (self.participant or 0.0) * participants
+        return paid * (1 + self.fee) / (1 - self.loss)
 
     def recruited(self, participants: int) -> int:
         """Return how many participants to recruit so that about this many are left.
 
         Examples
         --------
-        >>> Prices(loss=0.1).recruited(27)
+        >>> Costs(loss=0.1).recruited(27)
         30
         """
         return math.ceil(round(participants / (1 - self.loss), 9))
 
     def say(self, amount: float) -> str:
-        """Write an amount of money.
+        """Write an amount of money; whole pounds without pence.
 
         Examples
         --------
-        >>> Prices(currency="£").say(1234.5), Prices(currency="EUR").say(20), Prices().say(20)
-        ('£1,234.50', 'EUR 20.00', '20.00')
+        >>> Costs(currency="£").say(1234.5), Costs(currency="EUR").say(20), Costs().say(20)
+        ('£1,234.50', 'EUR 20', '20')
         """
         gap = " " if self.currency[-1:].isalpha() else ""
-        return f"{self.currency}{gap}{amount:,.2f}"
+        return f"{self.currency}{gap}{amount:,.2f}".removesuffix(".00")
 
-    def wage(self, texts: int) -> str:
-        """Say how long a participant works and what that is in an hour; nothing where it is not known."""
+    def wage(self, texts: int) -> Wage | None:
+        """Return what a participant earns with so many texts; None where it is not known.
+
+        Examples
+        --------
+        >>> round(Costs(rating=0.12, participant=1.5, minutes=0.5).wage(25).hourly, 2)
+        21.6
+        """
         if self.minutes is None or self.counted or not texts:
-            return ""
-        pay, minutes = self.rating * texts + self.participant, self.minutes * texts
-        return (
-            f"A participant rates {texts} texts in about {minutes:.0f} minutes and is paid {self.say(pay)}: "
-            f"{self.say(60 * pay / minutes)} an hour."
-        )
-
-
-def prices_of(
-    cost: Mapping[str, float] | None, currency: str = "", loss: float = 0.0, minutes: float | None = None
-) -> Prices:
-    """Check prices: ``rating``, ``participant`` and ``fee``; without any, the ratings are counted."""
-    for name, value in (cost or {}).items():
-        if name not in ("rating", "participant", "fee"):
-            raise InputError(f"cost has {name!r}; it may have rating, participant and fee")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-            raise InputError(f"the cost of a {name} is {value!r}; give a number from 0 on")
-    lost = share("loss", loss, ends=True)
-    if lost > 0.9:
-        raise InputError(f"loss={lost:g} leaves less than a tenth of the ratings; give the share that is lost")
-    taken = None if minutes is None else number("minutes", minutes)
-    if taken is not None and taken <= 0:
-        raise InputError(f"minutes={taken:g} must be above 0: how long one rating takes")
-    if not cost:
-        return Prices(loss=lost, minutes=taken, counted=True)
-    if not any(value for name, value in cost.items() if name != "fee"):
-        raise InputError("all costs are 0, so no design is cheaper than another; give a price")
-    rating, participant, fee = (float(cost.get(name, 0.0)) for name in ("rating", "participant", "fee"))
-    return Prices(rating, participant, fee, str(currency), lost, taken)
+            return None
+        pay, minutes = (self.rating or 0.0) * texts + (self.participant or 0.0), self.minutes * texts
+        return Wage(pay, minutes, 60 * pay / minutes)

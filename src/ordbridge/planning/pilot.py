@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from ordbridge.errors import ConvergenceWarning, FitError, InputError, Statistic
 from ordbridge.models import api
 from ordbridge.models.fit import Fit
 from ordbridge.power.models import FORMULAS
+from ordbridge.reading import RatingTable, read
 from ordbridge.simulate import Simulator, Truth
-from ordbridge.tables import column, to_arrow
 
 __all__ = ["Pilot", "over_draws", "read_pilot"]
 
@@ -26,8 +26,9 @@ TRIES = 3  # bootstrap datasets that one draw may use up before the pilot is cal
 
 @dataclass(frozen=True)
 class Pilot:
-    """A fitted pilot: its design, its fit, and the truth they make."""
+    """A fitted pilot: its ratings and design, its fit, and the truth they make."""
 
+    ratings: RatingTable
     design: pa.Table
     fit: Fit
     truth: Truth
@@ -58,14 +59,17 @@ class Pilot:
         raise InputError("pilots simulated from this pilot's estimates cannot be fitted; the pilot is too small")
 
 
-def read_pilot(ratings: Any, model: str, formula: str | None, engine: str) -> Pilot:
-    """Fit a pilot, ``participant, item, system, rating``, with the model of the plan (probit for ordinal models)."""
-    table = to_arrow(ratings)
-    for name in ("participant", "item", "system", "rating"):
-        column(table, name, name)
-    if not pa.types.is_dictionary(table["system"].type):  # numbered systems are names, too
-        place = table.column_names.index("system")
-        table = table.set_column(place, "system", table["system"].cast(pa.string()))
+def read_pilot(
+    ratings: Any, model: str, formula: str | None, engine: str, roles: Mapping[str, Any] | None = None
+) -> Pilot:
+    """Fit a pilot with the model of the plan (probit for ordinal models); ``roles`` says which column is what."""
+    given = read(ratings, **(roles or {}))
+    table = given.table
+    for name in ("participant", "item", "system"):
+        if name not in table.column_names:
+            raise InputError(f"the pilot has no column of the {name}; say which one it is (`{name}`)")
+    if "criterion" in table.column_names and (count := len(table["criterion"].unique())) > 1:
+        raise InputError(f"the pilot has {count} criteria; plan from the ratings of one of them")
     options: dict[str, Any] = {"engine": engine}
     if model in ("clm", "clmm"):
         options["link"] = "probit"
@@ -75,7 +79,7 @@ def read_pilot(ratings: Any, model: str, formula: str | None, engine: str) -> Pi
         return fit
 
     fit = refit(table)
-    return Pilot(from_ratings(table), fit, Truth.from_fit(fit), refit)
+    return Pilot(given, from_ratings(table), fit, Truth.from_fit(fit), refit)
 
 
 def over_draws(
@@ -98,7 +102,7 @@ def over_draws(
     power
         Returns the power of the design under another truth, with how many datasets it rests on.
     draws, seed, progress
-        As for :func:`ordbridge.planning.plan`.
+        As for :func:`ordbridge.plan`.
     """
     rows = []
     for number, stream in enumerate(np.random.SeedSequence(seed, spawn_key=(8,)).spawn(draws)):

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
-from ordbridge.formats import listed
 from ordbridge.formula import Number, Summand, names, parse
 from ordbridge.models.engines import engine_module
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.power.models import Model
+from ordbridge.support.formatting import listed
 
 __all__ = ["TESTS", "PlannedTest", "Score", "pair_name", "usable", "with_systems_in_order"]
 

@@ -12,23 +12,23 @@ from typing import Any, get_type_hints
 import pyarrow as pa
 
 from ordbridge import __version__
-from ordbridge.checks import choice, fits_hint
 from ordbridge.design import counterbalanced
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
-from ordbridge.files.source import json_of, text_of
 from ordbridge.models.kinds import KINDS
 from ordbridge.planning.evidence import everyone
 from ordbridge.planning.hypotheses import ANY, PAIRS, REFERENCE, pairs_of
 from ordbridge.planning.planned_test import TESTS
 from ordbridge.planning.question import Question
 from ordbridge.power.models import Model
-from ordbridge.writing import write_text
+from ordbridge.reading.source import json_of, text_of
+from ordbridge.support.arguments import choice, fits_hint
+from ordbridge.support.writing import write_text
 
 __all__ = ["Protocol", "model_of", "protocol_of", "read_protocol", "sheet_of", "write_protocol"]
 
 KIND = "ordbridge plan"
-FORMAT = 2
+FORMAT = 3
 FAMILIES = ("pair", "pairs", "reference", "any")
 
 
@@ -57,7 +57,7 @@ class Protocol:
     calibrated
         Whether the critical value comes from simulated studies without a difference.
     goal, margin, on
-        What is to be shown, as for :func:`ordbridge.planning.plan`.
+        What is to be shown, as for :class:`ordbridge.power.Goal`.
     criteria
         How many criteria each text is rated on.
     items, ratings_per_text, participants, ratings, texts_per_participant
@@ -68,8 +68,8 @@ class Protocol:
         How many categories the scale has; None for other scales.
     looks, shape
         The looks at the data (:func:`ordbridge.planning.sequential`), and the shape of the boundary.
-    sentence
-        The answer of the plan.
+    answer
+        That of the plan.
     """
 
     systems: tuple[str, ...]
@@ -95,7 +95,7 @@ class Protocol:
     texts_per_participant: int | None
     recruit: int
     levels: int | None
-    sentence: str
+    answer: str
     looks: tuple[dict[str, Any], ...] = ()
     shape: str | None = None
 
@@ -133,7 +133,7 @@ def _check_looks(looks: tuple[dict[str, Any], ...], pairs: tuple[tuple[str, str]
         raise ValueError("it has looks, which are for one pair of systems")
 
 
-def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any = None) -> Protocol:
+def protocol_of(question: Question, subject: Any, answer: str, sequential: Any = None) -> Protocol:
     """Return the protocol of the study that a plan is about."""
     labels = [str(label) for label in next(iter(everyone(question.rows))).grid.cells[0].systems]
     term, model, truth = question.model.term, question.model, question.truth
@@ -163,9 +163,9 @@ def protocol_of(question: Question, subject: Any, sentence: str, sequential: Any
         participants=subject.participants,
         ratings=subject.ratings,
         texts_per_participant=question.texts_per_participant,
-        recruit=question.prices.recruited(subject.participants),
+        recruit=question.costs.recruited(subject.participants),
         levels=None if truth.scale != "ordinal" else _categories(truth),
-        sentence=sentence,
+        answer=answer,
         looks=() if sequential is None else tuple(sequential.looks.to_pylist()),
         shape=None if sequential is None else sequential.shape,
     )
@@ -206,7 +206,7 @@ def write_protocol(protocol: Protocol, path: str | PathLike[str]) -> Path:
 
 
 def read_protocol(path: str | PathLike[str]) -> Protocol:
-    """Read the plan that :func:`write_protocol` or ``ordbridge plan --json`` wrote.
+    """Read the plan that ``ordbridge plan --json`` or :func:`write_protocol` wrote.
 
     Raises
     ------
@@ -219,6 +219,10 @@ def read_protocol(path: str | PathLike[str]) -> Protocol:
         values = json_of(text_of(path), path)
     except json.JSONDecodeError as error:
         raise InputError(f"cannot read the plan {path}: {error}") from None
+    if isinstance(values, dict) and values.get("kind") == "plan":  # the whole result has the protocol in its settings
+        values = values.get("settings", {}).get("protocol")
+        if values is None:
+            raise InputError(f"the plan {path} recommends no design, so there is no planned analysis; plan again")
     if not isinstance(values, dict) or values.get("kind") != KIND:
         raise InputError(f"{path} is not a plan; give the file that ordbridge plan --json wrote")
     if values.get("format") != FORMAT:

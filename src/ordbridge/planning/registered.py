@@ -24,11 +24,11 @@ def preregistration(plan: Plan) -> str:
 
     Examples
     --------
-    >>> from ordbridge.planning import plan
-    >>> from ordbridge.simulate import Truth
-    >>> truth = Truth(effects=(1.0,), thresholds=(-1, 0, 1))
-    >>> size = {"vary": {"items": 20, "ratings_per_text": 2}, "texts_per_participant": 10}
-    >>> one = plan(truth, model="lm", most=50, null=0, **size)
+    >>> import ordbridge as ob
+    >>> from ordbridge.planning import PlannedAnalysis, Designs, Simulation
+    >>> truth = ob.simulate.Truth(effects=(1.0,), thresholds=(-1, 0, 1))
+    >>> size, few = Designs(20, 2, texts_per_participant=10), Simulation(max_per_design=50, null_datasets=0)
+    >>> one = ob.plan(truth, analysis=PlannedAnalysis("lm"), designs=size, simulation=few)
     >>> preregistration(one).splitlines()[0]
     '# Pre-registration: B against A'
     """
@@ -44,7 +44,7 @@ def preregistration(plan: Plan) -> str:
         ("Stopping rule", _stopping(protocol)),
         ("Exclusions", _exclusions(protocol)),
     ]
-    text = [f"# Pre-registration: {plan.asked['test']}"]
+    text = [f"# Pre-registration: {plan.settings['test']}"]
     for heading, sentences in parts:
         text += ["", f"## {heading}", "", *sentences]
     return "\n".join(text) + "\n"
@@ -58,11 +58,12 @@ def _hypothesis(plan: Plan, p: Protocol) -> list[str]:
         return [f"Ratings of the systems {names} differ in some way."]
     pairs = [f"{high} and {low}" for low, high in p.pairs]
     lines = [f"Ratings differ between {_listed(pairs)}. The tests are two-sided."]
-    if plan.units is not None and plan.asked["effect"] != "smallest":
+    if plan.units is not None and plan.settings["effect"] != "smallest":
         for row in plan.units.to_pylist():
             lines.append(
-                f"Assumed: {row['system']} is rated {row['points']:+.2f} points against {row['reference']}, and a text "
-                f"of it is rated higher with probability {row['superiority']:.2f} (latent effect {row['latent']:.2f})."
+                f"Assumed: {row['system_a']} is rated {row['points']:+.2f} points against {row['system_b']}, and a "
+                f"text of it is rated higher with probability {row['superiority']:.2f} (latent effect "
+                f"{row['latent']:.2f})."
             )
     return lines
 
@@ -80,10 +81,10 @@ def _design(p: Protocol) -> list[str]:
 
 def _size(plan: Plan, p: Protocol) -> list[str]:
     recruit = f" {p.recruit} are recruited, because some will be lost." if p.recruit > p.participants else ""
-    a = plan.asked
+    a = plan.settings
     return [
         f"{p.participants} participants, {p.ratings} ratings{' per criterion' if p.criteria > 1 else ''}.{recruit}",
-        f"Reason: {p.sentence} {' '.join(plan.details)}",
+        f"Reason: {p.answer} {plan.counted} {' '.join(one.text for one in plan.findings)}",
         f"Simulated with ordbridge from {a['source']}: {a['datasets']} datasets in all, seed {a['seed']}, engine "
         f"{a['engine']}.",
     ]

@@ -1,31 +1,36 @@
-"""The answer of a plan: a table of designs, the recommended one, and a sentence."""
+"""The answer of a plan: the recommended design, its alternatives, and the table of all designs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ordbridge.doors import picture, write_report
-from ordbridge.notebooks import fragment
+from ordbridge import __version__
+from ordbridge.models.kinds import KINDS
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
-from ordbridge.planning.foresight import Powers, predictions
+from ordbridge.planning.forecast_power import Powers, predictions
 from ordbridge.planning.looks import Sequential
+from ordbridge.planning.money import Costs
 from ordbridge.planning.protocol import Protocol
+from ordbridge.power.wording import compared, percent, said_once
+from ordbridge.render import figures
+from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results import Finding, Result, citations
+from ordbridge.support.formatting import as_text
 
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
+__all__ = ["Plan", "options_of", "table_of"]
 
-    from matplotlib.figure import Figure
+NAMES = {"ratings_per_text": "ratings/text", "participants": "raters", "n": "datasets", "n_failed": "failed fits"}
+READ = ["items", "ratings_per_text", "power", "conf_low", "conf_high", "verdict", "participants",
+        "ratings", "cost", "effect", "n", "n_failed"]  # fmt: skip
+CALIBRATED = ["nominal_power", "critical_value", "size", "size_n"]
 
-__all__ = ["Plan", "table_of"]
 
-
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Result):
     """What a plan found out.
 
     Attributes
@@ -33,10 +38,11 @@ class Plan:
     question
         ``"designs"`` (which designs reach the target), ``"power"`` (of one design) or ``"effect"`` (the smallest that
         one design detects).
-    sentence
-        The answer.
-    details
-        What was tested and how, how often the test rejects where nothing differs, and what looks at the data buy.
+    answer, counted, findings
+        The answer, what it is about, and what a reader should know.
+    options
+        The designs to choose from: ``option`` (recommended, the cheapest that may be enough, what the budget buys) and
+        columns of ``designs``.
     designs
         One row per design (or effect): ``items, ratings_per_text, participants, ratings, cost, effect, n, n_failed,
         power, conf_low, conf_high`` (Clopper–Pearson), ``predicted`` by the curve through all simulations, ``verdict``
@@ -48,12 +54,10 @@ class Plan:
         ratings see :func:`ordbridge.simulate.implied`.
     recommended
         The recommended row, whose verdict is ``"reaches"``, or None.
-    asked
-        The arguments, as plain values.
+    settings
+        What was asked, as plain values, and the ``protocol``.
     curve
         The curve through all simulations, for pictures.
-    notes
-        What a reader has to know besides.
     uncertainty
         From a pilot: one row per draw from the sampling distribution of its estimates, with the power there.
     pairs
@@ -70,40 +74,166 @@ class Plan:
         design is recommended.
     """
 
+    kind: ClassVar[str] = "plan"
+    title = "How many items, how many raters?"
     question: str
-    sentence: str
+    answer: str = field()  # not the empty one of all results
+    counted: str = field()
+    findings: tuple[Finding, ...] = field()
+    options: pa.Table
     designs: pa.Table
     recommended: dict[str, Any] | None
-    asked: dict[str, Any]
+    settings: dict[str, Any] = field()
     curve: Powers
-    notes: tuple[str, ...] = ()
     uncertainty: pa.Table | None = None
     pairs: pa.Table | None = None
     units: pa.Table | None = None
     sensitivity: pa.Table | None = None
-    details: tuple[str, ...] = ()
     looks: Sequential | None = None
     protocol: Protocol | None = None
 
-    def __str__(self) -> str:
-        """Say the answer, and what it rests on."""
-        return " ".join((self.sentence, *self.details))
+    @property
+    def costs(self) -> Costs:
+        """What ratings and participants cost."""
+        return Costs(**self.settings["costs"])
 
-    def _repr_html_(self) -> str:
-        """Show the answer, and the designs that were simulated, in a notebook."""
-        simulated = self.designs.filter(self.designs["n"].to_numpy() > 0)
-        shown = ["items", "ratings_per_text", "participants", "ratings", "cost", "power", "conf_low", "conf_high",
-                 "verdict"]  # fmt: skip
-        return fragment(self.sentence, self.notes, [("", simulated.select(shown))])
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        found = {"options": self.options, "designs": self.designs, "pairs": self.pairs, "units": self.units,
+                 "sensitivity": self.sensitivity, "uncertainty": self.uncertainty,
+                 "looks": None if self.looks is None else self.looks.looks}  # fmt: skip
+        return {name: table for name, table in found.items() if table is not None}
 
-    def plot(self) -> Figure:
-        """Draw the trade-off; see :func:`ordbridge.figures.plan_contours`."""
-        figure: Figure = picture("plan_contours", self)
-        return figure
+    def main(self) -> Sequence[ShownTable]:
+        """Return the designs to choose from."""
+        return [ShownTable(_for_people(self.options), names=NAMES | self._cost)] if self.options.num_rows else []
 
-    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
-        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
-        return write_report(self, path, repeat)
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the designs that were simulated."""
+        return [ShownTable(self._simulated().drop_columns(["predicted"]), names=NAMES | self._cost)]
+
+    def sections(self) -> Sequence[Section]:
+        """Return the designs, pairs and looks; folded, what would change the answer and what was assumed."""
+        return [*self._open(), *self._folded()]
+
+    def figures(self) -> Figures:
+        """Return power over the designs, and power against money."""
+        drawn = {"designs": lambda: figures.plan_contours(self)}
+        if self.question == "designs":
+            drawn["money"] = lambda: figures.plan_money(self)
+        return Figures(drawn)
+
+    def methods(self) -> str:
+        """Return the methods paragraph."""
+        asked = self.settings
+        effect = "the smallest detectable effect" if asked["effect"] == "smallest" else (
+            f"an effect of {', '.join(f'{e:g}' for e in asked['effect'])} latent units"
+        )  # fmt: skip
+        source = {"pilot": "the estimates of a pilot study", "truth": "assumed parameters"}.get(
+            asked["source"], f"the parameters of {asked['source']}"
+        )
+        model = f"a {KINDS[asked['model']].name}, {asked['formula']} ({asked['test']}, alpha {asked['alpha']:g})"
+        sizes = (
+            " Critical values come from datasets without a difference on the same designs: the test keeps its level."
+            if asked["calibrated"]
+            else ""
+        )
+        return (
+            f"The size of the study was planned by simulation: {asked['datasets']} datasets (seed {asked['seed']}) "
+            f"were drawn from {source} with {effect} and analysed by {model}, with "
+            f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95 % "
+            f"interval of its power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of "
+            f"the datasets was spent.{compared(asked['systems'])}{sizes} {' '.join(self.answer.splitlines())}"
+        )
+
+    def references(self) -> list[str]:
+        """Return the references of the methods paragraph."""
+        ordinal = [citations.MCCULLAGH] if KINDS[self.settings["model"]].ordinal else []
+        used = citations.of_software(self.settings["versions"])
+        return [f"ordbridge {__version__}.", *ordinal, *used, citations.CLOPPER]
+
+    @property
+    def _cost(self) -> dict[str, str]:
+        currency = self.costs.currency
+        return {"cost": f"cost ({currency})" if currency else "cost"}
+
+    def _simulated(self) -> pa.Table:
+        return self.designs.filter(self.designs["n"].to_numpy() > 0)
+
+    def _open(self) -> Iterator[Section]:
+        said, shown = said_once(self._simulated().select(READ + CALIBRATED * self.settings["calibrated"]))
+        picture = ShownPicture("designs", "Power: the curve through all simulations, and the designs simulated")
+        yield Section("Designs", (picture, *([said] if said else []), ShownTable(shown, names=NAMES | self._cost)))
+        if self.pairs is not None:
+            caption = "Power to find each pair, after Holm's correction"
+            yield Section("Pairs of systems", (ShownTable(self.pairs, caption),))
+        if self.looks is not None:
+            caption = f"Critical values, {self.looks.shape} boundary"
+            yield Section("Looks at the data", (ShownTable(self.looks.looks, caption, NAMES),))
+
+    def _folded(self) -> Iterator[Section]:
+        blocks: dict[str, Block | None] = {}
+        if self.question == "designs":
+            what = "ratings" if self.costs.counted else "money"
+            blocks[f"Power against {what}"] = ShownPicture("money", f"What more {what} would buy")
+        blocks |= {
+            "If raters or items differ more, or the effect is smaller": _grid(self.sensitivity),
+            "How uncertain the pilot is": _grid(self.uncertainty),
+            "The effect in other units": _grid(self.units),
+        }
+        rest = self.designs.filter(self.designs["n"].to_numpy() == 0)
+        if self.question == "designs":
+            columns = ["items", "ratings_per_text", "participants", "ratings", "cost", "predicted"]
+            blocks["Designs that were not simulated: what the curve predicts"] = _grid(rest.select(columns))
+        blocks["What was assumed"] = ShownTable(_assumed(self.settings["truth"]))
+        for title, block in blocks.items():
+            if block is not None:
+                yield Section(title, (block,), folded=True)
+
+
+def _grid(table: pa.Table | None) -> ShownTable | None:
+    return ShownTable(table, names=NAMES) if table is not None and table.num_rows else None
+
+
+def _for_people(options: pa.Table) -> pa.Table:
+    """Return the designs to choose from in a few columns: power with its interval in one."""
+    kept = ["option", "items", "ratings_per_text", "participants", "cost"]
+    return options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
+
+
+def _power(row: Mapping[str, Any]) -> str:
+    if row["power"] is None:
+        return f"about {row['predicted']:.0%} (not simulated)"
+    if row["verdict"] == "undecided":
+        return f"{row['power']:.0%} (too close to call)"
+    return percent(row["power"], row["conf_low"], row["conf_high"])
+
+
+def _assumed(truth: Mapping[str, Any]) -> pa.Table:
+    """Return what was assumed in words and three digits; correlations of 0 are left out."""
+    rows = {}
+    for name, value in truth.items():
+        if value is None or value == [] or _is_identity(value):
+            continue
+        rows[name.replace("_", " ")] = as_text(value, "{:.3g}".format)
+    return pa.table({"what": list(rows), "value": list(rows.values())})
+
+
+def _is_identity(value: Any) -> bool:
+    square = isinstance(value, Sequence) and len(value) > 0 and all(
+        isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(value) for row in value
+    )  # fmt: skip
+    return square and all(number == (i == j) for i, row in enumerate(value) for j, number in enumerate(row))
+
+
+def options_of(designs: pa.Table, chosen: Sequence[tuple[str, int]]) -> pa.Table:
+    """Return some designs under the name of what they are for; ``chosen`` has names and places, each place once."""
+    places = {place: name for name, place in reversed(chosen)}
+    rows = [(name, place) for name, place in chosen if places[place] == name]
+    table = designs.take(pa.array([place for _, place in rows], pa.int64()))
+    kept = [name for name in designs.column_names if name not in ("recommended", "n_failed") and "size" not in name]
+    return table.select(kept).add_column(0, "option", pa.array([name for name, _ in rows], pa.string()))
 
 
 def table_of(
@@ -115,7 +245,7 @@ def table_of(
 ) -> pa.Table:
     """Return all candidates as a table."""
     records = []
-    candidates = list(everyone(rows))
+    candidates, priced = list(everyone(rows)), not Costs(**asked["costs"]).counted
     for c, predicted in zip(candidates, predictions(curve, candidates), strict=True):
         low, high = c.interval if c.n else (None, None)
         null = c.null
@@ -126,7 +256,7 @@ def table_of(
                 "ratings_per_text": float(c.ratings_per_text),
                 "participants": c.participants,
                 "ratings": c.ratings,
-                "cost": round(c.price, 2) if asked["cost"] else None,
+                "cost": round(c.price, 2) if priced else None,
                 "effect": float(asked.get("direction", 1) * c.effect),
                 "n": c.n,
                 "n_failed": c.failed,

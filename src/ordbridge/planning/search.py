@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ordbridge.planning.curve import fit_curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
-from ordbridge.planning.foresight import NEAR, Foresight, Powers, predictions
+from ordbridge.planning.forecast_power import NEAR, PowerForecast, Powers, predictions
 
 __all__ = ["search"]
 
@@ -29,7 +29,7 @@ def search(
     alpha: float,
     budget: int,
     most: int,
-    closed: Foresight | None = None,
+    closed: PowerForecast | None = None,
 ) -> Powers:
     """Find the cheapest candidate that reaches the target.
 
@@ -54,7 +54,7 @@ def search(
 
     Returns
     -------
-    Curve or Foresight
+    Curve or PowerForecast
         The curve through all that was simulated, or the closed form corrected by it.
     """
     looks = [look for look in LOOKS if (FIRST if closed else 0) <= look < most] + [most]
@@ -85,7 +85,7 @@ def _chosen(rows: Rows, curve: Powers, target: float, most: int, patient: bool) 
     aim = AIM / 2 if patient else AIM * (1 + tried)
     waiting = [c for row in rows if (c := _next(row, verdicts, curve, target, most, aim, patient)) is not None]
     cheaper = [c for c in waiting if not reaching or (c.price, c.effect) < min(reaching)]
-    if isinstance(curve, Foresight) and reaching:  # the smallest effect is worth finding, a penny is not
+    if isinstance(curve, PowerForecast) and reaching:  # the smallest effect is worth finding, a penny is not
         price, effect = min(reaching)
         cheaper = [c for c in cheaper if c.price <= WORTH * price or c.effect < effect]
     return min(cheaper, key=lambda c: (c.price, -c.ratings_per_text), default=None)
@@ -107,7 +107,7 @@ def _next(
     below = max((i for i in range(first) if verdicts[id(row[i])] == "falls short" or row[i].n >= most), default=-1)
     between = range(below + 1, first)
     error = math.sqrt(target * (1 - target) / most)
-    if isinstance(curve, Foresight):
+    if isinstance(curve, PowerForecast):
         return _proposed(row, between, power, target, min(aim * error, FARTHEST * (1 - target)))
     margin = MARGIN * error
     likely = next((i for i in between if power[i] >= target + (0.0 if patient else margin)), None)
@@ -141,7 +141,7 @@ def _spent(rows: Rows) -> int:
     return sum(c.n for c in everyone(rows))
 
 
-def _curve(rows: Rows, alpha: float, closed: Foresight | None = None) -> Powers:
+def _curve(rows: Rows, alpha: float, closed: PowerForecast | None = None) -> Powers:
     seen = [c for c in everyone(rows) if c.n]
     if closed is None:
         return fit_curve([(c.distance, c.items, c.ratings_per_text, c.significant, c.n) for c in seen], alpha)

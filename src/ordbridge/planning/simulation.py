@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.planning.evidence import Candidate, Rows, everyone, recommend
-from ordbridge.planning.forecast import Look, foresee, rehearse, said
-from ordbridge.planning.foresight import Foresight, Powers, foresight_of, predictions
+from ordbridge.planning.forecast_power import PowerForecast, Powers, forecast_power, predictions
+from ordbridge.planning.forecast_time import Look, forecast_time, rehearse, said
 from ordbridge.planning.hypotheses import Simulations, pairs_of
 from ordbridge.planning.looks import Sequential, sequential
 from ordbridge.planning.pilot import over_draws
@@ -21,10 +21,10 @@ from ordbridge.planning.search import search
 from ordbridge.planning.type_one_error import Nulls
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.grid import Grid
-from ordbridge.progress import Progress
 from ordbridge.simulate import Truth
+from ordbridge.support.progress import Progress
 
-__all__ = ["Findings", "simulate"]
+__all__ = ["Simulated", "simulate"]
 
 MORE = 1.5  # times the variances that were assumed
 A_CASE = 200  # datasets of each case of the sensitivity table, where there is no closed form
@@ -32,7 +32,7 @@ A_DRAW = 40  # and of each draw from a pilot's uncertainty
 
 
 @dataclass(frozen=True)
-class Findings:
+class Simulated:
     """What the simulations have shown, in addition to the counts that the candidates themselves carry."""
 
     curve: Powers
@@ -53,9 +53,8 @@ def simulate(
     question: Question,
     folder: Path,
     jobs: int,
-    progress: Callable[[str], object] | None = None,
-    progress_of_fits: Callable[[Progress], object] | None = None,
-) -> Findings:
+    progress: Callable[[str | Progress], object] | None = None,
+) -> Simulated:
     """Simulate what the question needs; what the folder already has is not simulated again."""
     simulations = Simulations(
         question.model,
@@ -66,7 +65,7 @@ def simulate(
         question.alpha,
         question.criteria,
         question.correlation,
-        progress=progress_of_fits,
+        progress=progress,
     )
     tell = progress or (lambda _: None)
     if question.engine == "r" and progress is not None:
@@ -92,7 +91,7 @@ def simulate(
     sensitivity = None
     if subject is not None and question.kind != "effect":
         sensitivity = _sensitivity(subject, _elsewhere(subject, simulations, curve, A_CASE), tell)
-    return Findings(curve, best, subject, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks)
+    return Simulated(curve, best, subject, uncertainty, pairs, affordable, sensitivity, simulations.versions, looks)
 
 
 def _looks(
@@ -124,9 +123,9 @@ def _looks(
 
 def _affordable(question: Question, curve: Powers, look: Look) -> Candidate | None:
     """Return the design with the most power that the money buys, simulated as far as any."""
-    if question.spend is None:
+    if question.costs.budget is None:
         return None
-    within = [c for c in everyone(question.rows) if c.price <= question.spend]
+    within = [c for c in everyone(question.rows) if c.price <= question.costs.budget]
     power = predictions(curve, within)
     best = within[max(range(len(within)), key=lambda i: (power[i], -within[i].price))]
     if best.n < question.most:
@@ -155,7 +154,7 @@ def _elsewhere(
         low, high = clopper_pearson(significant, count)
         return {"n": count, "n_failed": failed, "power": significant / count, "conf_low": low, "conf_high": high}
 
-    return in_closed_form if isinstance(curve, Foresight) else simulated
+    return in_closed_form if isinstance(curve, PowerForecast) else simulated
 
 
 def _sensitivity(
@@ -195,11 +194,11 @@ def _search(question: Question, rows: Rows, look: Look) -> Powers:
     return search(rows, look, target=question.target, alpha=question.alpha, closed=closed, **question.limits)
 
 
-def _closed_form(question: Question) -> Foresight | None:
+def _closed_form(question: Question) -> PowerForecast | None:
     cell = question.rows[0][0].grid.cells[0]
     labels = [str(label) for label in cell.systems]
     texts = question.texts_per_participant
-    found = foresight_of(question.truth, question.model, labels, question.alpha, texts, question.calibrate)
+    found = forecast_power(question.truth, question.model, labels, question.alpha, texts, question.calibrate)
     return found and replace(found, criteria=question.criteria, correlation=question.correlation)
 
 
@@ -227,7 +226,7 @@ def _how_long(question: Question, simulations: Simulations) -> str:
         if _closed_form(question) is None:
             more.append((subject.ratings, question.draws * A_DRAW))
         refits = question.draws * question.pilot.fit.glance()["seconds"][0].as_py()  # the pilot itself, at every draw
-    seconds, timed = foresee(rehearsed, simulations, more)
+    seconds, timed = forecast_time(rehearsed, simulations, more)
     datasets = sum(c.n for c in everyone(rehearsed)) + sum(n for _, n in more)
     return said(seconds + refits, timed, datasets, simulations.workers)
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ordbridge.checks import choice, numbers, share, whole
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import choice, numbers, proportion, whole
 
 __all__ = ["SHAPES", "boundaries", "boundary_that_spends", "crossing_probabilities", "spent_by", "upper_tail"]
 
@@ -62,7 +62,7 @@ def boundaries(
 
     times = shares_of_looks(looks)
     choice("shape", shape, SHAPES)
-    share("alpha", alpha)
+    proportion("alpha", alpha)
     form = shape_of(times, shape)
     constant = brentq(lambda c: crossing_probabilities(times, c * form).sum() - alpha, 0.1, 20.0, xtol=1e-8)
     return tuple(float(value) for value in constant * form)

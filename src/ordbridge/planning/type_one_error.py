@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from ordbridge.planning.null_truth import without_difference
 from ordbridge.power.calibration import Critical, adjusted_power, critical_value, nulls_of
 from ordbridge.power.grid import Grid
 
-__all__ = ["Nulls", "null_grids", "rarer", "size_words"]
+__all__ = ["Nulls", "null_grids", "rarer"]
 
 EACH = 2  # datasets without a difference for one with it, as long as there may be more of them
 FEW = 20  # datasets that show whether the native engine can fit a model at all
@@ -120,44 +118,3 @@ def null_grids(grid: Grid, simulations: Simulations) -> list[Grid]:
     else:
         nulls = [truth.shift(effect=null.truth.effects) for null in nulls_of(grid.cells[0], model)]
     return [Grid.from_dict({**values, "truths": {"": null.to_dict()}}) for null in nulls]
-
-
-def size_words(design: Candidate, asked: Mapping[str, Any]) -> str:
-    """Say how often the test rejects where nothing differs.
-
-    Examples
-    --------
-    >>> design = Candidate(20, 2, 8, 80, 80.0, 0.5, null=Null(1000, 93, 0.0213))
-    >>> print(size_words(design, {"alpha": 0.05, "model": "clmm", "goal": "difference"}))
-    Where nothing differs, p is below 0.05 in 9.3% of studies (95 % interval 7.6% to 11.3%, 1000 datasets), and below
-    0.0213 in 5%: that is the critical value here, and the power is that of a test that keeps its level.
-    >>> design.null = design.null._replace(critical_value=None)
-    >>> print(size_words(design, {"alpha": 0.05, "model": "clmm", "goal": "difference"}))
-    With 8 participants the test rejects a true null in 9.3% of studies (95 % interval 7.6% to 11.3%, 1000 datasets),
-    more often than its level of 5%: part of its power is false alarms.
-    """
-    null, alpha = design.null, asked["alpha"]
-    if null is None:
-        return ""
-    low, high = null.interval
-    rate = f"in {null.size:.1%} of studies (95 % interval {low:.1%} to {high:.1%}, {null.n} datasets)"
-    if null.critical_value is not None:
-        return (
-            f"Where {_null_words(asked)}, p is below {alpha:g} {rate}, and below {null.critical_value:.3g} in "
-            f"{alpha:.0%}: that is the critical value here, and the power is that of a test that keeps its level."
-        )
-    if low > alpha:
-        return (
-            f"With {design.participants} participants the test rejects a true null {rate}, more often than its level "
-            f"of {alpha:.0%}: part of its power is false alarms."
-        )
-    return f"It rejects a true null {rate}."
-
-
-def _null_words(asked: Mapping[str, Any]) -> str:
-    """Say what is true where the test must not find anything."""
-    if asked["goal"] != "difference":
-        return "systems differ by the margin"
-    if any(effects := asked.get("null_effects", ())):  # of a linear model, which tests mean ratings
-        return f"mean ratings are equal (latent effect {', '.join(f'{effect:.3g}' for effect in effects)})"
-    return "nothing differs"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, is_excluded, order_of
-from ordbridge.planning.foresight import Powers, predictions, ruled_out
+from ordbridge.planning.forecast_power import Powers, predictions, ruled_out
 
 __all__ = ["more_datasets", "open_below"]
 

@@ -1,173 +1,186 @@
-"""The words of a plan: short sentences first, what they rest on after them."""
+"""The words of a plan: its answer, what it is about, and what a reader should know besides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ordbridge.planning.effect_words import aimed, smallest
+from ordbridge.planning.effect_words import aimed, several, smallest
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
-from ordbridge.planning.foresight import Powers, predictions
-from ordbridge.planning.money import Prices
+from ordbridge.planning.forecast_power import Powers, predictions
+from ordbridge.planning.money import Costs
 from ordbridge.planning.undecided import more_datasets, open_below
+from ordbridge.results import Finding, found
 
-__all__ = ["design_words", "notes_of", "over_pilots", "power_words", "sentence_of", "tested_words"]
+__all__ = [
+    "answer_of",
+    "assumed_source",
+    "counted_words",
+    "design_words",
+    "of_pilot",
+    "of_size",
+    "of_undecided",
+    "power_words",
+]
 
 MOST_MORE = 4000  # datasets that somebody may want to add to a plan
 CLEARLY = 0.1  # above the target: what so few datasets as ENOUGH will show
 NAMED = 3  # undecided designs that are named; the table has the others
+MIDDLE = (0.1, 0.9)  # of the draws from a pilot's uncertainty
 
 
-def sentence_of(
+def answer_of(
     kind: str, best: Candidate | None, rows: Rows, curve: Powers, asked: Mapping[str, Any], enough: int = ENOUGH
 ) -> str:
     """Return the answer: only what the verdicts of the table bear out is said without reservation."""
     target = asked["target"]
-    undecided = open_below(kind, best, rows, target, curve)
     if kind == "power":
-        return _one_design(next(iter(everyone(rows))), rows, curve, asked, enough)
+        return _one_design(next(iter(everyone(rows))), rows, asked, enough)
+    undecided = open_below(kind, best, rows, target, curve)
     if best is None:
-        return _nothing(kind, undecided, rows, curve, asked)
-    goal = f"{target:.0%} power"
+        return _nothing(kind, undecided, rows, asked)
     if kind == "effect":
-        is_ = "is at most" if undecided else "is"
-        text = (
-            f"With {design_words(best, asked)}, the smallest effect found with {goal} {is_} "
-            f"{_named(best, kind, asked, whole=True)}. It is found in {power_words(best)}."
+        at_most = "at most " if undecided else ""
+        return (
+            f"The smallest effect found with {target:.0%} power is {at_most}{_named(best, kind, asked, whole=True)}. "
+            f"Design: {_size(best)}, power {power_words(best)}."
         )
-        return f"{text}{_undecided('Smaller effects are undecided', undecided, kind, rows, curve, asked)}"
-    superlative, comparative = ("cheapest", "cheaper") if asked["cost"] else ("smallest", "smaller")
-    found = f"{aimed(asked)} in {power_words(best)}."
-    found = found[0].upper() + found[1:]
-    if not undecided:
-        return f"The {superlative} design with {goal} is {design_words(best, asked)}. {found}"
-    also = f"Whether a {comparative} design is enough is undecided"
-    text = f"For {goal}, {design_words(best, asked)} are enough. {found}"
-    return f"{text}{_undecided(also, undecided, kind, rows, curve, asked)}"
+    return f"Run {design_words(best, asked)}, power {power_words(best)}."
 
 
-def notes_of(rows: Rows, subject: Candidate | None, alpha: float) -> list[str]:
-    """Return what a reader has to know besides the answer."""
-    notes = []
-    failed, n = sum(c.failed for c in everyone(rows)), sum(c.n for c in everyone(rows))
-    if failed:
-        notes.append(f"{failed} of {n} fits failed; they count as not significant.")
-    null = subject.null if subject is not None else None
-    if subject is None or null is None or null.interval[0] <= alpha:
-        return notes
-    often = (
-        f"With {subject.participants} participants this test is significant in {null.size:.1%} of studies where "
-        f"nothing differs (alpha {alpha:g})."
-    )
-    if null.critical_value is None:
-        notes.append(
-            f"{often} More participants, a likelihood ratio test (test='any') or lmer with REML keep the level better; "
-            "do not compare this power with that of a test that keeps it."
-        )
-    else:
-        notes.append(
-            f"{often} p has to fall below {null.critical_value:.3g} instead, which keeps the level; ordbridge compare "
-            "--plan tests with that value."
-        )
-    return notes
+def _one_design(c: Candidate, rows: Rows, asked: Mapping[str, Any], enough: int) -> str:
+    target = f"{asked['target']:.0%}"
+    reached = {"reaches": f"reaches {target}", "falls short": f"falls short of {target}"}
+    told = reached.get(verdict(c, rows, asked["target"], enough), f"is too close to {target} to call")
+    costs = Costs(**asked["costs"])
+    price = "" if costs.counted else f", {costs.say(c.price)}"
+    return f"Power {power_words(c)} {told}: {_size(c)}, {c.ratings:,} ratings by {c.participants:,} raters{price}."
 
 
-def over_pilots(powers: Sequence[float]) -> str:
-    """Say how the power of a design varies over the uncertainty of a pilot."""
-    return (
-        f"The pilot is only one of those that could have been observed: in 4 of 5 such worlds the power is at least "
-        f"{np.quantile(powers, 0.2):.0%}, and on average it is {np.mean(powers):.0%} ({len(powers)} draws)."
-    )
-
-
-def tested_words(asked: Mapping[str, Any]) -> str:
-    """Say what was tested, at which level and with which model."""
-    how = "" if asked.get("REML") is None else ", REML" if asked["REML"] else ", maximum likelihood"
-    level = "size-adjusted, " if asked.get("calibrated") else ""
-    several = ""
-    if asked.get("criteria", 1) > 1:
-        several = (
-            f" Power is that of finding it on all {asked['criteria']} criteria with Holm's correction over them; their "
-            f"tests are assumed to correlate {asked['correlation']:g}."
-        )
-    return f"Tested: {asked['test']}, {level}alpha {asked['alpha']:g}, {asked['model']}{how}.{several}"
-
-
-def _one_design(c: Candidate, rows: Rows, curve: Powers, asked: Mapping[str, Any], enough: int) -> str:
-    text = f"With {design_words(c, asked)}, {aimed(asked)} in {power_words(c)}"
-    found, target = verdict(c, rows, asked["target"], enough), f"{asked['target']:.0%}"
-    if found == "reaches":
-        return f"{text}: it reaches {target}."
-    if found == "falls short":
-        return f"{text}: it falls short of {target}."
-    more, most = more_datasets([c], curve, asked["target"])
-    return f"{text}: whether it reaches {target} is undecided.{_deciding(more, f'most={most}', asked)}"
-
-
-def _nothing(kind: str, undecided: list[Candidate], rows: Rows, curve: Powers, asked: Mapping[str, Any]) -> str:
+def _nothing(kind: str, undecided: list[Candidate], rows: Rows, asked: Mapping[str, Any]) -> str:
     what = "design" if kind == "designs" else "effect"
     seen = [c for c in everyone(rows) if c.n]
-    best = max(seen, key=lambda c: c.power, default=None)
     target = f"{asked['target']:.0%} power"
+    best = max(seen, key=lambda c: c.power, default=None)
+    top = f"; the best seen, {_named(best, kind, asked)}, has {best.power:.0%}" if best else ""
     if not undecided:
-        top = f"; the best seen, {_named(best, kind, asked)}, has {best.power:.0%}" if best else ""
-        return f"No {what} in the range reaches {target}: all fall short{top}."
-    spent = sum(c.n for c in seen)
-    text = f"No {what} in the range was shown to reach {target} with {spent} datasets."
-    likely = zip(undecided, predictions(curve, undecided), strict=True)
-    sure = next(((c, p) for c, p in likely if not c.n and p >= asked["target"] + CLEARLY), None)
-    deciding = sure and (
-        f" {_named(sure[0], kind, asked)} should have {sure[1]:.0%}: about {ENOUGH} more datasets would show it "
-        f"(datasets={spent + ENOUGH})."
-    )
-    return f"{text}{_undecided('Undecided are', undecided, kind, rows, curve, asked, deciding)}"
+        return f"No {what} in the range reaches {target}{top}."
+    return f"No {what} in the range was shown to reach {target} with {sum(c.n for c in seen):,} datasets{top}."
 
 
-def _undecided(
-    begin: str,
-    undecided: list[Candidate],
-    kind: str,
-    rows: Rows,
-    curve: Powers,
-    asked: Mapping[str, Any],
-    deciding: str | None = None,
-) -> str:
-    """Name the undecided designs, those with the most simulations first, and what deciding would take."""
+def of_undecided(
+    kind: str, best: Candidate | None, rows: Rows, curve: Powers, asked: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Yield which designs are undecided, those with the most simulations first, and what deciding would take."""
+    target = asked["target"]
+    undecided = open_below(kind, best, rows, target, curve)
+    if kind == "power":
+        undecided = [c for c in everyone(rows) if verdict(c, rows, target, min(ENOUGH, c.n)) == "undecided"]
     if not undecided:
-        return ""
+        return
     named = sorted(undecided, key=lambda c: -c.n)[:NAMED]
-    words = [_named(c, kind, asked) + (f" ({c.power:.0%} of {c.n})" if c.n else " (not simulated)") for c in named]
+    words = [_short(c, kind, asked) + (f" ({c.power:.0%})" if c.n else "") for c in named]
     if rest := len(undecided) - len(named):
-        words.append(f"{rest} other{'s' if rest > 1 else ''}")
-    more, most = more_datasets(undecided, curve, asked["target"])
-    budget = sum(c.n for c in everyone(rows)) + more
-    deciding = deciding or _deciding(more, f"datasets={budget}, most={most}", asked)
-    return f" {begin}: {'; '.join(words)}.{deciding}"
+        words.append(f"{rest:,} other{'s' if rest > 1 else ''}")
+    more, most = more_datasets(undecided, curve, target)
+    values: dict[str, Any] = {
+        "target": target,
+        "designs": words,
+        "n": len(undecided),
+        "more": more,
+        "max_per_design": most,
+    }
+    yield found("undecidable-designs" if more > MOST_MORE else "undecided-designs", **values)
+    if best is None and kind != "power":
+        likely = zip(undecided, predictions(curve, undecided), strict=True)
+        sure = next(((c, p) for c, p in likely if not c.n and p >= target + CLEARLY), None)
+        if sure is not None:
+            yield found("likely-design", design=_short(sure[0], kind, asked), power=sure[1], more=ENOUGH)
 
 
-def _deciding(more: int, options: str, asked: Mapping[str, Any]) -> str:
-    """Say how many datasets would decide, if that is something one can do."""
-    if more > MOST_MORE:
-        return f" No reasonable number of datasets would decide: that power is too near to {asked['target']:.0%}."
-    return f" About {more} more datasets would decide ({options})."
+def of_size(subject: Candidate | None, alpha: float) -> Iterator[Finding]:
+    """Yield how often the test of a design is significant where nothing differs.
+
+    Examples
+    --------
+    >>> from ordbridge.planning.evidence import Null
+    >>> design = Candidate(20, 2, 8, 80, 80.0, 0.5, null=Null(1000, 93, 0.0213))
+    >>> print(next(of_size(design, 0.05)).text)
+    Significant means p < 0.0213: p < 0.05 would give 9.3% false positives (7.6% to 11.3%, 1,000 datasets).
+    >>> design.null = design.null._replace(critical_value=None)
+    >>> next(of_size(design, 0.05)).code
+    'liberal-test'
+    """
+    null = subject.null if subject is not None else None
+    if subject is None or null is None:
+        return
+    low, high = null.interval
+    values: dict[str, Any] = {"size": null.size, "low": low, "high": high, "n": null.n, "alpha": alpha}
+    if null.critical_value is not None:
+        yield found("critical-value", **values, critical_value=null.critical_value)
+    elif low > alpha:
+        yield found("liberal-test", **values, participants=subject.participants)
+    else:
+        yield found("type-one-error", **values)
+
+
+def of_pilot(powers: Sequence[float], participants: int, items: int) -> Finding:
+    """Return how the power of a design varies over the uncertainty of a pilot."""
+    low, high = (float(value) for value in np.quantile(powers, MIDDLE))
+    values: dict[str, Any] = {"low": low, "high": high, "mean": float(np.mean(powers)), "draws": len(powers)}
+    return found("pilot-uncertain", **values, participants=participants, items=items)
+
+
+def counted_words(asked: Mapping[str, Any]) -> str:
+    """Say what was looked for, how it was tested, and how many studies were simulated."""
+    how = "" if asked.get("REML") is None else ", REML" if asked["REML"] else ", maximum likelihood"
+    aim = aimed(asked)
+    test = f"{asked['test']}, " if several(asked) or not aim else ""
+    tested = f"{test}{asked['model']}{how}, alpha {asked['alpha']:g}"
+    return (
+        f"{aim}{'. ' if aim else ''}Test: {tested}; {asked['datasets']:,} simulated studies, engine {asked['engine']}."
+    )
 
 
 def power_words(c: Candidate) -> str:
-    """Say the power of a design as a share of studies, with its interval."""
-    return f"{c.power:.0%} of studies (95 % interval {c.interval[0]:.0%} to {c.interval[1]:.0%}, {c.n} datasets)"
+    """Say the power of a design with its 95 % interval.
+
+    Examples
+    --------
+    >>> power_words(Candidate(20, 2, 8, 80, 80.0, 0.5, n=400, significant=330))
+    '82% (78 to 86%)'
+    """
+    low, high = c.interval
+    return f"{c.power:.0%} ({100 * low:.0f} to {100 * high:.0f}%)"
 
 
 def design_words(c: Candidate, asked: Mapping[str, Any]) -> str:
     """Say the size of a design, and what it costs."""
-    prices = Prices(**asked["cost"]) if asked["cost"] else Prices(loss=asked.get("loss", 0.0))
-    price = f", {prices.say(c.price)}" if asked["cost"] else ""
-    lost = f" (recruit {prices.recruited(c.participants)}: {prices.loss:.0%} will be lost)" if prices.loss else ""
-    return f"{_named(c, 'designs', asked)}, {c.participants} participants{lost}, {c.ratings} ratings in all{price}"
+    costs = Costs(**asked["costs"])
+    price = "" if costs.counted else f"{costs.say(c.price)} for "
+    return f"{_size(c)}: {price}{c.ratings:,} ratings by {c.participants:,} raters"
+
+
+def _size(c: Candidate) -> str:
+    return f"{c.items:,} items with {c.ratings_per_text:g} rating{'' if c.ratings_per_text == 1 else 's'} each"
 
 
 def _named(c: Candidate, kind: str, asked: Mapping[str, Any], whole: bool = False) -> str:
-    if kind == "effect":
-        return smallest(asked.get("direction", 1) * c.effect, asked, whole)
-    return f"{c.items} items × {c.ratings_per_text:g} ratings per text"
+    return smallest(asked.get("direction", 1) * c.effect, asked, whole) if kind == "effect" else _size(c)
+
+
+def _short(c: Candidate, kind: str, asked: Mapping[str, Any]) -> str:
+    return _named(c, kind, asked) if kind == "effect" else f"{c.items:,} items × {c.ratings_per_text:g}"
+
+
+def assumed_source(source: str) -> str:
+    """Say where variances come from.
+
+    Examples
+    --------
+    >>> assumed_source("howcroft2021, low"), assumed_source("pilot")
+    ('howcroft2021, low', 'the pilot')
+    """
+    return {"pilot": "the pilot", "truth": "the given truth"}.get(source, source)

@@ -8,21 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ordbridge import leftovers
-from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_name
-from ordbridge.notebooks import bar_in_notebook
 from ordbridge.power.assignment import Assignment
 from ordbridge.power.backends import Backend, choose
 from ordbridge.power.grid import Grid
 from ordbridge.power.manifest import identity_of
-from ordbridge.power.models import resolve
+from ordbridge.power.models import Goal, resolve
 from ordbridge.power.result import Run
 from ordbridge.power.runner import execute
 from ordbridge.power.store import Store, folder_of
 from ordbridge.power.worker import Batch, BatchResult, fit_batch
-from ordbridge.progress import Progress
+from ordbridge.render.notebook import bar_in_notebook
+from ordbridge.support import temp_cleanup
+from ordbridge.support.arguments import proportion, seconds, whole
+from ordbridge.support.progress import Progress
 
 __all__ = ["carry_out", "default_store", "run"]
 
@@ -30,7 +30,7 @@ __all__ = ["carry_out", "default_store", "run"]
 def run(
     grid: Grid,
     models: Any = ("lmer", "clmm"),
-    sims: int = 100,
+    datasets: int = 100,
     seed: int = 0,
     *,
     engine: str = "r",
@@ -38,19 +38,16 @@ def run(
     store: str | os.PathLike[str] | None = None,
     alpha: float = 0.05,
     term: str | None = None,
-    goal: str = "difference",
-    margin: float | None = None,
-    on: str = "rating",
-    calibrate: bool | int = False,
+    goal: Goal = Goal(),  # noqa: B008 - it cannot be changed
+    null_datasets: int = 0,
     timeout: float | None = None,
     audit: float = 0.0,
     backend: str = "loky",
-    scheduler: str | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Run:
-    """Simulate every cell ``sims`` times, fit all models to each dataset, and keep every fit.
+    """Simulate ``datasets`` of every cell, fit all models to each, and keep every fit.
 
-    Give the same call again to continue a run that was stopped, with more ``sims`` to add to it.
+    Give the same call again to continue a run that was stopped, with more ``datasets`` to add to it.
 
     Parameters
     ----------
@@ -60,8 +57,8 @@ def run(
         ``"lm"``, ``"clm"``, ``"lmer"``, ``"clmm"``; or a mapping from names to formulas, options or :class:`Model`.
         ``lmer`` is fitted by REML, as :func:`ordbridge.lmer` does, but by maximum likelihood, as published, where the
         grid has ``preset="howcroft2021"``; ``{"lmer": {"REML": True}}`` says otherwise.
-    sims
-        Datasets a cell.
+    datasets
+        Of each cell.
     seed
         A whole number. Every (cell, replicate) has its own random stream: the table of fits does not depend on the
         number of jobs, the backend, interruptions, or on which other cells and replicates there are (``seconds``
@@ -76,22 +73,20 @@ def run(
         Level of significance of the power tables.
     term
         The tested coefficient, if there are more than two systems.
-    goal, margin, on
-        What a study is to show: a ``"difference"``, ``"equivalence"`` or ``"non-inferiority"``, the latter two with a
-        ``margin`` on the ``"rating"`` or the ``"latent"`` scale; see :class:`ordbridge.power.Model`.
-    calibrate
-        Whether critical values are taken from datasets without an effect (at the margin, for the other goals),
-        simulated on the same designs, so that every test keeps its level: :meth:`Run.power` then has size, nominal and
-        size-adjusted power side by side. Cells of the grid without an effect serve as such. True for ``sims`` datasets
-        of each null, or their number; 1000 and more make critical values exact enough. They can be added to a run
-        that is there.
+    goal
+        What a study is to show: a difference, or equivalence or non-inferiority with a margin.
+    null_datasets
+        How many datasets without an effect (at the margin, for the other goals) are simulated on the same designs. From
+        them come critical values at which every test keeps its level: :meth:`Run.power` then has size, nominal and
+        size-adjusted power side by side. Cells of the grid without an effect serve as such. 1000 and more make
+        critical values exact enough. They can be added to a run that is there.
     timeout
         Seconds after which a fit is given up and recorded as ``timeout``.
     audit
         Share of the datasets, drawn by the seed, that also go through R when ``engine="fast"``.
-    backend, scheduler
-        ``"loky"``: processes of this machine. ``"dask"``: the workers of the scheduler at that address, or of a local
-        cluster.
+    backend
+        ``"loky"``: processes of this machine. ``"dask"``: a local cluster; or the address of a Dask scheduler,
+        ``"tcp://…"``, whose workers are used.
     progress
         Called with a :class:`ordbridge.power.Progress` about twice a second; ``print`` will do.
 
@@ -102,35 +97,34 @@ def run(
     Examples
     --------
     >>> grid = Grid(preset="howcroft2021", variance="low", items=20, ratings_per_text=3, effect=[0, 0.62])
-    >>> result = run(grid, models=["lm"], sims=5, seed=1)
+    >>> result = run(grid, models=["lm"], datasets=5, seed=1)
     >>> result.power().select(["effect", "measure", "n"]).to_pydict()
     {'effect': [0.0, 0.62], 'measure': ['type-I error', 'power'], 'n': [5, 5]}
     """
     if not isinstance(grid, Grid):
         raise InputError(f"grid is a {type(grid).__name__}; build one: power.Grid(preset='howcroft2021', items=[50])")
-    sims = whole("sims", sims, least=1)
     engines = {engine_name(engine), *(["r"] if audit else [])}
     assignment = Assignment(
         grid,
-        resolve(models, grid.cells, term, grid.preset, {"goal": goal, "margin": margin, "on": on}, engines),
-        sims=sims,
-        calibration=sims * calibrate if isinstance(calibrate, bool) else whole("calibrate", calibrate, least=0),
+        resolve(models, grid.cells, term, grid.preset, goal, engines),
+        sims=whole("datasets", datasets, least=1),
+        calibration=whole("null_datasets", null_datasets, least=0),
         seed=whole("seed", seed, least=0),
         engine=engine_name(engine),
-        alpha=share("alpha", alpha),
-        audit=share("audit", audit, ends=True),
+        alpha=proportion("alpha", alpha),
+        audit=proportion("audit", audit, ends=True),
         timeout=seconds("timeout", timeout),
     )
-    path = leftovers.temporary_folder() if store is None else folder_of(store)
+    path = temp_cleanup.temporary_folder() if store is None else folder_of(store)
     try:
         with bar_in_notebook(progress) as tell:
-            result = carry_out(assignment, path, lambda: choose(backend, jobs, scheduler), tell)
+            result = carry_out(assignment, path, lambda: choose(backend, jobs), tell)
     except BaseException:
         if store is None:
-            leftovers.remove(path)
+            temp_cleanup.remove(path)
         raise
     if store is None:
-        weakref.finalize(result, leftovers.remove, path)
+        weakref.finalize(result, temp_cleanup.remove, path)
     return result
 
 
@@ -165,9 +159,7 @@ def _asked_for(assignment: Assignment, run: Run) -> Run:
     return Run(run.path, run.manifest | {"calibration": assignment.calibration})
 
 
-def default_store(
-    grid: Grid, models: Any, seed: int, engine: str, term: str | None, goal: dict[str, Any] | None = None
-) -> Path:
+def default_store(grid: Grid, models: Any, seed: int, engine: str, term: str | None, goal: Goal | None = None) -> Path:
     """Return the folder that a command without a store uses: the same for the same run, so that it can be continued."""
     resolved = resolve(models, grid.cells, term, grid.preset, goal)
     return (

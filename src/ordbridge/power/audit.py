@@ -31,19 +31,30 @@ class Audit:
     summary: pa.Table
     cases: pa.Table
 
+    @property
+    def compared(self) -> int:
+        """How many fits were compared."""
+        return sum(self.summary["compared"].to_pylist())
+
+    @property
+    def largest(self) -> float:
+        """The largest relative difference of p."""
+        return max((value for value in self.summary["largest"].to_pylist() if value is not None), default=0.0)
+
+    @property
+    def differ(self) -> int:
+        """How many decisions differ."""
+        return sum(self.summary["decisions_differ"].to_pylist())
+
     def __str__(self) -> str:
         """Say it in a sentence."""
-        rows = self.summary.to_pylist()
-        compared = sum(row["compared"] for row in rows)
-        if not compared:
+        if not self.compared:
             return "no dataset was fitted by both engines"
-        largest = max(row["largest"] for row in rows if row["largest"] is not None)
-        differ = sum(row["decisions_differ"] for row in rows)
         higher = sum(row["loglik"] > row["loglik_r"] for row in self.cases.to_pylist())
         better = f" (the fast engine's likelihood is higher in {higher})" if self.cases.num_rows else ""
         return (
-            f"{compared} fits compared with R: largest relative difference of p {largest:.2g}, "
-            f"{self.cases.num_rows} over 1 %{better}, {differ} decisions differ"
+            f"{self.compared} fits compared with R: largest relative difference of p {self.largest:.2g}, "
+            f"{self.cases.num_rows} over 1 %{better}, {self.differ} decisions differ"
         )
 
 

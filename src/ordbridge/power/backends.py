@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from ordbridge.checks import choice, number_of_workers
-from ordbridge.children import deaf_workers
-from ordbridge.errors import InputError
-from ordbridge.leftovers import claim_semaphores, sweep
 from ordbridge.power.worker import start
+from ordbridge.support.arguments import choice, number_of_workers
+from ordbridge.support.child_processes import deaf_workers
+from ordbridge.support.temp_cleanup import claim_semaphores, sweep
 
 __all__ = [
     "WORKERS_ENVIRONMENT",
@@ -71,12 +70,11 @@ class Backend(Protocol):
         """Let go of the workers after an orderly end."""
 
 
-def choose(backend: str, jobs: int, scheduler: str | None) -> Backend:
-    """Return the backend of that name, started."""
+def choose(backend: str, jobs: int) -> Backend:
+    """Return the backend of that name, or of the Dask scheduler at that address, started."""
     workers = number_of_workers(jobs)
-    if scheduler is not None and backend != "dask":
-        raise InputError("scheduler= belongs to backend='dask'")
-    if choice("backend", backend, ("loky", "dask")) == "dask":
+    scheduler = backend if "://" in str(backend) else None
+    if scheduler or choice("backend", backend, ("loky", "dask")) == "dask":
         from ordbridge.power.dask_backend import DaskBackend
 
         return DaskBackend(workers, scheduler)

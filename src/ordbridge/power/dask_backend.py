@@ -64,9 +64,11 @@ class DaskBackend:
             self._speak()
             if isinstance(error, InputError):
                 raise
-            where = (
-                f"there is no Dask scheduler at {scheduler}" if scheduler else "no Dask cluster could be started here"
-            )
+            where = "no Dask cluster could be started here"
+            if scheduler is not None:
+                nobody = isinstance(error, OSError)  # or one of another version, whose words are not understood
+                where = f"there is no Dask scheduler at {scheduler}"
+                where = where if nobody else f"the Dask scheduler at {scheduler} cannot be used"
             hint = "" if scheduler else "; a program of your own needs if __name__ == '__main__': around its calls"
             raise ClusterError(f"{where} ({_first_line(error)}){hint}") from None
         # A scheduler of somebody else's sends the tasks of a dead worker to others; a nanny starts a new worker.
@@ -133,11 +135,11 @@ class DaskBackend:
         now = time.monotonic()
         if self._client.status == "closed" or now - self._watch.answered > PATIENCE:
             raise self._gone()
-        if now - self._watch.manned > PATIENCE:
-            if self._watch.ever_manned:
+        if now - self._watch.last_worker_seen > PATIENCE:
+            if self._watch.ever_had_workers:
                 raise ClusterError(f"all workers of the Dask scheduler at {self._address} are gone")
             warnings.warn(f"the Dask scheduler at {self._address} has no workers yet; waiting for them", stacklevel=2)
-            self._watch.manned = float("inf")
+            self._watch.last_worker_seen = float("inf")
 
     def stopped(self) -> list[int]:
         """Return nothing: the scheduler gives the work of a silent worker to another one."""
@@ -193,8 +195,8 @@ class _Watch(threading.Thread):
         super().__init__(name="ordbridge-dask", daemon=True)
         self._client = client
         self.ended = threading.Event()
-        self.answered = self.manned = time.monotonic()
-        self.ever_manned, self.threads = False, 0
+        self.answered = self.last_worker_seen = time.monotonic()
+        self.ever_had_workers, self.threads = False, 0
         self._look()
         self.start()
 
@@ -212,7 +214,7 @@ class _Watch(threading.Thread):
 
     def see_a_worker(self) -> None:
         """Remember that somebody was there just now."""
-        self.manned, self.ever_manned = time.monotonic(), True
+        self.last_worker_seen, self.ever_had_workers = time.monotonic(), True
 
 
 def _local_cluster(jobs: int) -> Any:

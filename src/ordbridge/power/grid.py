@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from ordbridge import design as designs
-from ordbridge.checks import number
 from ordbridge.design.inspect import encode
 from ordbridge.errors import InputError
+from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import preset_named
-from ordbridge.tables import to_arrow
+from ordbridge.support.arguments import number
 
 __all__ = ["Cell", "Grid", "cell_label"]
 

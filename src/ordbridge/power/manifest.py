@@ -13,15 +13,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ordbridge.checks import seconds, share, whole
 from ordbridge.errors import InputError
-from ordbridge.files.source import json_of, text_of
 from ordbridge.models.engines import engine_name
 from ordbridge.models.kinds import KINDS
 from ordbridge.power.calibration import NULL
 from ordbridge.power.grid import Grid
 from ordbridge.power.models import Model
-from ordbridge.writing import FULL, sync_file, sync_folder
+from ordbridge.reading.source import json_of, text_of
+from ordbridge.support.arguments import proportion, seconds, whole
+from ordbridge.support.writing import FULL, sync_file, sync_folder
 
 __all__ = [
     "FILE",
@@ -44,8 +44,6 @@ TEXT_OF_MODELS = ("kind", "formula", "term", "link", "threshold", "ddf")
 def identity_of(manifest: Mapping[str, Any]) -> str:
     """Return what a run is recognised by: cells, seed, models and engine, in whatever order they were written."""
     parts = {name: manifest[name] for name in ("cells", "seed", "models", "engine")}
-    if parts["engine"] == "r":
-        parts["engine"] = "ordinal"  # as version 0.1 called it: so its runs can be continued
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -131,8 +129,8 @@ def _check(manifest: dict[str, Any]) -> None:
         if not label.startswith(NULL) or label in manifest["cells"]:
             raise InputError(f"{label!r} is not the name of a null")
         _is(label, content, str)
-    share("alpha", manifest["alpha"])
-    share("audit", manifest["audit"], ends=True)
+    proportion("alpha", manifest["alpha"])
+    proportion("audit", manifest["audit"], ends=True)
     if not math.isfinite(seconds("timeout", manifest["timeout"]) or 0):
         raise InputError("timeout is not finite")
     _is("created", manifest["created"], str)

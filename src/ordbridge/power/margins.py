@@ -49,12 +49,12 @@ def within_margin(problem: Problem, found: Estimates, engine: str, cell: Cell, m
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the formula's interactions were the user's to choose
         table = Fit(problem, found, engine, 0.0).equivalence("system", float(model.margin or 0.0), on=model.on)
-    contrast = f"{first} - {others[system_tested(cell, model)]}"
-    row = next(row for row in table.to_pylist() if row["contrast"] == contrast)
+    pair = first, others[system_tested(cell, model)]
+    row = next(row for row in table.to_pylist() if (row["system_a"], row["system_b"]) == pair)
     # the contrast is first − tested, so that the tested one is not worse where it lies below the margin
     p_value = row["p_value"] if model.goal == "equivalence" else row["p_below"]
     df = np.nan if row["df"] is None else row["df"]
-    return WithinMargin(-row["estimate"], row["std_error"], df, p_value)
+    return WithinMargin(-row["difference"], row["std_error"], df, p_value)
 
 
 def effects_at_margin(cell: Cell, model: Model) -> list[tuple[float, ...]]:
@@ -92,7 +92,7 @@ def latent_effect_of(truth: Truth, system: int, difference: float, on: str) -> f
         effects = list(truth.effects)
         effects[system] = effect
         rows = implied(truth.shift(effect=effects)).differences.to_pylist()
-        own = next(row for row in rows if row["reference"] == 0 and row["system"] == system + 1)
+        own = next(row for row in rows if row["system_b"] == 0 and row["system_a"] == system + 1)
         return float(own["difference"]) - difference
 
     if gap(-FARTHEST) * gap(FARTHEST) > 0:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, number
 from ordbridge.errors import InputError
 from ordbridge.formula import names
 from ordbridge.models.engines import engine_module
@@ -18,12 +17,37 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Problem
 from ordbridge.power.grid import Cell
 from ordbridge.simulate.presets import preset_named
+from ordbridge.support.arguments import choice, number
 
-__all__ = ["GOALS", "Model", "dataset_columns", "resolve", "system_terms", "template"]
+__all__ = ["GOALS", "Goal", "Model", "dataset_columns", "resolve", "system_terms", "template"]
 
 FIXED, MAXIMAL = "rating ~ system", "rating ~ system + (system | participant) + (system | item)"
 GOALS = ("difference", "equivalence", "non-inferiority")
 FORMULAS = {"lm": FIXED, "clm": FIXED, "lmer": MAXIMAL, "clmm": MAXIMAL}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a study is to show.
+
+    Parameters
+    ----------
+    show
+        A ``"difference"``; ``"equivalence"``, that two systems differ by less than the margin (two one-sided tests,
+        :meth:`ordbridge.Fit.equivalence`); or ``"non-inferiority"``, that the tested one is not worse than the first by
+        the margin or more.
+    margin, on
+        Of equivalence and non-inferiority, ``on`` the ``"rating"`` or the ``"latent"`` scale (ordinal models).
+
+    Examples
+    --------
+    >>> Goal("equivalence", margin=0.3)
+    Goal(show='equivalence', margin=0.3, on='rating')
+    """
+
+    show: str = "difference"
+    margin: float | None = None
+    on: str = "rating"
 
 
 @dataclass(frozen=True)
@@ -46,12 +70,8 @@ class Model:
         whose published code fits by maximum likelihood.
     threshold, ddf, nAGQ, start, scale, nominal, weights, offset
         As for :func:`ordbridge.clmm` and :func:`ordbridge.lmer`.
-    goal
-        What is to be shown of the tested system and the first: a ``"difference"``; ``"equivalence"``, that they differ
-        by less than ``margin`` (two one-sided tests, :meth:`ordbridge.Fit.equivalence`); or ``"non-inferiority"``, that
-        the tested one is not worse by ``margin`` or more.
-    margin, on
-        Of equivalence and non-inferiority, ``on`` the ``"rating"`` or the ``"latent"`` scale (ordinal models).
+    goal, margin, on
+        What is to be shown of the tested system and the first, as for :class:`Goal`.
     name
         What the model is called in tables; default: its kind.
     """
@@ -103,7 +123,7 @@ def resolve(
     cells: Iterable[Cell],
     term: str | None = None,
     preset: str | None = None,
-    goal: Mapping[str, Any] | None = None,
+    goal: Goal | None = None,
     engines: Iterable[str] = (),
 ) -> tuple[Model, ...]:
     """Fill in what was not said and check every formula against the data it will meet.
@@ -119,7 +139,7 @@ def resolve(
     preset
         The preset of the grid: a paper's grid is fitted as published.
     goal
-        ``goal, margin, on`` of the models that have no goal of their own.
+        That of the models that have none of their own.
     engines
         Which engines will fit; what one of them does not know is refused here.
     """
@@ -128,8 +148,9 @@ def resolve(
     if isinstance(models, str) or not named:
         raise InputError(f"models={models!r} is not a list of models; choose from {', '.join(FORMULAS)}")
     read = (_read(name, value) for name, value in named.items())
-    if goal:
-        read = (replace(model, **goal) if model.goal == "difference" else model for model in read)
+    if goal is not None:
+        shown: dict[str, Any] = {"goal": goal.show, "margin": goal.margin, "on": goal.on}
+        read = (replace(model, **shown) if model.goal == "difference" else model for model in read)
     resolved = tuple(_complete(model, cells, term, preset) for model in read)
     for cell in {tuple(map(str, cell.systems)): cell for cell in cells}.values():  # one for each kind of table
         for model in resolved:
@@ -215,9 +236,9 @@ def _complete(model: Model, cells: tuple[Cell, ...], term: str | None, preset: s
 def _check_goal(model: Model) -> None:
     if choice("goal", model.goal, GOALS) == "difference":
         if model.margin is not None:
-            raise InputError("margin= belongs to goal='equivalence' or goal='non-inferiority'")
+            raise InputError("a margin belongs to equivalence or non-inferiority (`goal`)")
         return
     if model.margin is None or number("margin", model.margin) <= 0:
-        raise InputError(f"goal={model.goal!r} needs margin=, above 0: how large a difference would still not matter")
+        raise InputError(f"{model.goal} needs a `margin` above 0: how large a difference would still not matter")
     if choice("on", model.on, ("rating", "latent")) == "latent" and not model.ordinal:
-        raise InputError(f"{model.name} has no latent scale; give the margin on='rating'")
+        raise InputError(f"{model.name} has no latent scale; give the margin in rating points")

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ordbridge.errors import InputError
-from ordbridge.power.faults import KILLED, MACHINE
 from ordbridge.power.fit_table import FAILED, FITS, KEYS, STATUSES
 from ordbridge.power.manifest import asked_meanwhile, identity_of
 
@@ -50,8 +49,7 @@ def read_fits(path: Path, manifest: Mapping[str, Any], columns: Sequence[str]) -
         raise InputError(
             f"the parts of {path} contradict each other: the same fit is in two of them, with different results"
         )
-    engines = pc.replace_substring_regex(rows["engine"], "^ordinal$", "r")  # as version 0.1 called it
-    return _once(rows.set_column(rows.column_names.index("engine"), FITS.field("engine"), engines)).select(wanted)
+    return _once(rows).select(wanted)
 
 
 def sound_parts(
@@ -130,7 +128,7 @@ def _read(
     table = table.replace_schema_metadata(None)
     if reason := _fault_of_rows(table, manifest):
         return None, reason
-    return _without_faults_of_the_machine(table).select(columns), ""
+    return table.select(columns), ""
 
 
 def _fault_of_file(part: Path, identity: str) -> str:
@@ -191,14 +189,6 @@ def _fault_of_rows(table: pa.Table, manifest: Mapping[str, Any]) -> str:
     if (failed != np.isnan(p_value)).any():
         return "it has a failed fit with a p-value, or a fit without one that has not failed"
     return "it has a fit twice, with different results" if _contradicts_itself(table) else ""
-
-
-def _without_faults_of_the_machine(table: pa.Table) -> pa.Table:
-    """Leave out what version 0.1 stored of fits that ended for want of memory or were killed: they are run again."""
-    messages = pc.fill_null(table["message"], "")
-    machine = pc.and_(pc.is_in(table["status"], pa.array(("error", "crashed"))),
-                      pc.match_substring_regex(messages, f"(?i:{MACHINE})|{KILLED}"))  # fmt: skip
-    return table.filter(pc.invert(machine))
 
 
 def _with_keys(columns: Sequence[str]) -> list[str]:

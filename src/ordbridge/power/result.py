@@ -8,18 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.checks import share
-from ordbridge.deprecated import renamed_arguments
-from ordbridge.doors import picture, write_report
 from ordbridge.errors import InputError
-from ordbridge.notebooks import fragment
-from ordbridge.power import estimates
+from ordbridge.power import estimates, wording
 from ordbridge.power.audit import Audit, audit
 from ordbridge.power.calibration import COLUMNS, calibrated, calibrated_difference, critical_value, null_cells
 from ordbridge.power.fit_table import FAILED, FITS
@@ -28,12 +24,16 @@ from ordbridge.power.manifest import read_manifest
 from ordbridge.power.models import Model, system_terms
 from ordbridge.power.parts import read_fits
 from ordbridge.power.store import folder_of
+from ordbridge.render import figures
+from ordbridge.render.layout import Block, Figures, Section, ShownPicture
+from ordbridge.render.layout import ShownTable as Shown
+from ordbridge.results import Finding, Result, worst_first
+from ordbridge.support.arguments import proportion
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["Run", "load", "r_versions"]
 
-__all__ = ["Run", "audit_runs", "load", "r_versions"]
-
+BEHIND = ("cell", "n_ok", "mc_error")
+"""Columns that a reader does not need: the interval says what they say."""
 COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]
 
 
@@ -51,8 +51,8 @@ def load(path: str | os.PathLike[str]) -> Run:
     return Run(folder, read_manifest(folder))
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Result):
     """A power run; its tables are read from its folder when they are asked for.
 
     Attributes
@@ -63,27 +63,100 @@ class Run:
         What was asked, and the versions of everything that ran.
     """
 
+    kind: ClassVar[str] = "power"
+    title = "Power of the planned study"
     path: Path
     manifest: dict[str, Any]
 
-    def _repr_html_(self) -> str:
-        """Show how far the run is and its power in a notebook."""
-        n = len(self.grid.cells)
-        missing = self.missing
-        headline = f"Power of {', '.join(m.name for m in self.models)} in {n} kind{'s' if n != 1 else ''} of study"
-        table = self.power()
-        shown = [name for name in table.column_names if name not in ("cell", "engine", "measure", "mc_error", "note")]
-        told = [f"{missing:,} fits are still missing."] if missing else []
-        return fragment(headline, told, [("", table.select(shown))])
+    def __repr__(self) -> str:
+        """Name the folder."""
+        return f"<Run of {len(self.grid.cells)} cells in {self.path}>"
 
-    def plot(self) -> Figure:
-        """Draw power over the effect; see :func:`ordbridge.figures.power_curves`."""
-        figure: Figure = picture("power_curves", self)
-        return figure
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """For every model, which difference which size of study finds often enough."""
+        return wording.answer(self, self._power)
 
-    def report(self, path: str | os.PathLike[str], repeat: str = "") -> Path:
-        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
-        return write_report(self, path, repeat)
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """How many studies were simulated, and how they were analysed."""
+        return wording.counted(self, self._power)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
+        """Failed and missing fits, tests that do not keep their level, and what an audit found."""
+        return worst_first(wording.findings(self, self._power))
+
+    @property
+    def settings(self) -> dict[str, Any]:  # type: ignore[override]
+        """What was asked."""
+        asked = ("grid", "models", "sims", "calibration", "seed", "engine", "alpha", "audit")
+        named = {"sims": "datasets", "calibration": "null_datasets"}
+        return {named.get(name, name): self.manifest.get(name) for name in asked} | {"store": str(self.path)}
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Power, failures, estimates against the truth, and the audit."""
+        found = {"power": self._power, "failures": self.failures(), "bias": self.bias()}
+        return found | ({"audit": self.audit().summary} if self.manifest["audit"] else {})
+
+    def main(self) -> Sequence[Shown]:
+        """Return the power of each study."""
+        return [Shown(wording.main_columns(self, self._power), names=wording.NAMES)] if self._power.num_rows else []
+
+    def paper_tables(self) -> Sequence[Shown]:
+        """Return the power of each study, with the counts."""
+        hidden = ("cell", "engine", "measure", "mc_error", "note")
+        kept = [name for name in self._power.column_names if name not in hidden]
+        return [Shown(self._power.select(kept), names=wording.NAMES)]
+
+    def sections(self) -> Sequence[Section]:
+        """Return power curves, the whole table, failures and audit; folded, estimates against the truth."""
+        table = self._power
+        blocks: list[Block] = []
+        if self.figures():
+            blocks.append(ShownPicture("power", "Power over the difference between the systems, with 95 % intervals"))
+        failed = any(table["n_failed"].to_pylist())
+        hidden = [*BEHIND, *([] if failed else ["power_if_failures_significant"])]
+        said, shown = wording.said_once(table.drop_columns(hidden))
+        sections = [Section("Power of each study", (*blocks, said, Shown(shown, names=wording.NAMES)))]
+        if self.calibration:
+            words = (
+                "Size is how often the test is significant where nothing is to be found. Adjusted power is that at a "
+                "critical value at which the size is alpha. Compare models by their adjusted power."
+            )
+            sections.append(Section("Size and adjusted power", (words,)))
+        failures = self.failures()
+        if failures.num_rows:
+            sections.append(Section("Failed fits", (Shown(failures),)))
+        if self.manifest["audit"]:
+            audit = self.audit()
+            cases = [Shown(audit.cases, "p differs by more than 1 %")] if audit.cases.num_rows else []
+            sections.append(Section("Audit against R", (f"{audit}.", Shown(audit.summary), *cases)))
+        bias = wording.said_once(self.bias().drop_columns(["cell"]))[1]
+        return [*sections, Section("Estimates against the truth", (Shown(bias, names=wording.NAMES),), folded=True)]
+
+    def figures(self) -> Figures:
+        """Return power over the effect, where the grid has one."""
+        drawable = "effect" in self._power.column_names and self._power.num_rows
+        return Figures({"power": lambda: figures.power_curves(self)} if drawable else {})
+
+    def methods(self) -> str:
+        """Return the methods paragraph."""
+        return wording.methods(self, self._power)
+
+    def references(self) -> list[str]:
+        """Return the references of the methods paragraph."""
+        return wording.references(self)
+
+    @cached_property
+    def _power(self) -> pa.Table:
+        return self.power()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of R and the packages that fitted; none if it was the native engine."""
+        return r_versions(self.manifest["environments"])
 
     @cached_property
     def grid(self) -> Grid:
@@ -138,7 +211,6 @@ class Run:
         """
         return self._read(FITS.names)
 
-    @renamed_arguments(level="conf_level")
     def power(self, alpha: float | None = None, conf_level: float = 0.95) -> pa.Table:
         """Return the power of each model in each cell.
 
@@ -161,8 +233,8 @@ class Run:
         conf_level
             Level of the interval.
         """
-        alpha = self.alpha if alpha is None else share("alpha", alpha)
-        share("conf_level", conf_level)
+        alpha = self.alpha if alpha is None else proportion("alpha", alpha)
+        proportion("conf_level", conf_level)
         rows = []
         nulls = self._null_p_values()
         for cell, model, fits in self._groups(["p_value", "status", "message"]):
@@ -194,7 +266,6 @@ class Run:
         }
         return table.replace_schema_metadata(said)
 
-    @renamed_arguments(level="conf_level")
     def compare(
         self, a: str, b: str, alpha: float | None = None, conf_level: float = 0.95, calibrated: bool = False
     ) -> pa.Table:
@@ -210,14 +281,14 @@ class Run:
         known, and ``p_value`` is null. Cells that are their own null are left out.
         """
         if calibrated and not self.calibration:
-            raise InputError("this run is not calibrated; run it again with calibrate=True, which adds to it")
+            raise InputError("this run has no critical values; run it again with `null_datasets`, which adds to it")
         names = [model.name for model in self.models]
         for name in (a, b):
             if name not in names:
                 raise InputError(f"the run has no model {name!r}; it has: {', '.join(names)}")
         if a == b:
             raise InputError(f"{a!r} cannot be compared with itself; name two models")
-        alpha = self.alpha if alpha is None else share("alpha", alpha)
+        alpha = self.alpha if alpha is None else proportion("alpha", alpha)
         found = {(cell, model.name): fits for cell, model, fits in self._groups(["p_value", "status"])}
         nulls = self._null_p_values() if calibrated else {}
         rows = []
@@ -280,7 +351,6 @@ class Run:
         )
         return grouped.sort_by([("n", "descending"), ("model", "ascending"), ("message", "ascending")])
 
-    @renamed_arguments(level="conf_level")
     def bias(self, conf_level: float = 0.95) -> pa.Table:
         """Compare estimates with the truth, over the fits that did not fail.
 
@@ -299,9 +369,16 @@ class Run:
         floats = [(name, pa.float64()) for name in estimates.BIAS]
         return pa.Table.from_pylist(rows, schema=self._schema([("n_ok", pa.int64()), *floats]))
 
-    def audit(self, alpha: float | None = None) -> Audit:
-        """Compare the datasets that went through both engines; see :class:`ordbridge.power.Audit`."""
-        return audit_runs([self], alpha)
+    def audit(self, alpha: float | None = None, also: Sequence[Run] = ()) -> Audit:
+        """Compare the datasets that went through both engines, here and in other runs with the same models and level.
+
+        See :class:`ordbridge.power.Audit`.
+        """
+        runs = (self, *also)
+        columns = ["cell", "replicate", "model", "engine", "p_value", "loglik", "message"]
+        fits = pa.concat_tables(run._read(columns) for run in runs)
+        models = [model.name for model in self.models]
+        return audit(fits, models, self.alpha if alpha is None else proportion("alpha", alpha))
 
     def _read(self, columns: list[str]) -> pa.Table:
         """Read columns of the fits that were asked for, in the order of the grid, replicates, models, engines."""
@@ -359,14 +436,6 @@ class Run:
         return pa.schema([*cells, *((name, pa.string()) for name in ("model", "engine", "term")), *extra])
 
 
-def audit_runs(runs: Sequence[Run], alpha: float | None = None) -> Audit:
-    """Compare the datasets that went through both engines, over several runs with the same models and level."""
-    columns = ["cell", "replicate", "model", "engine", "p_value", "loglik", "message"]
-    fits = pa.concat_tables(run._read(columns) for run in runs)
-    models = [model.name for model in runs[0].models]
-    return audit(fits, models, runs[0].alpha if alpha is None else share("alpha", alpha))
-
-
 def r_versions(environments: list[dict[str, str]]) -> dict[str, str]:
     """Return the versions of R and of the packages that fitted, from a run's manifest.
 
@@ -406,7 +475,7 @@ def _mean_difference(truth: str, system: int) -> float:
     from ordbridge.simulate import Truth, implied
 
     differences = implied(Truth.from_dict(json.loads(truth))).differences.to_pylist()
-    return next(d["difference"] for d in differences if d["reference"] == 0 and d["system"] == system + 1)
+    return next(d["difference"] for d in differences if d["system_b"] == 0 and d["system_a"] == system + 1)
 
 
 def _axes(cell: Cell) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ordbridge.power.parts import read_fits
 from ordbridge.power.queue import Queue
 from ordbridge.power.store import Store
 from ordbridge.power.worker import Batch, BatchResult, failed_row, fit_batch, too_long
-from ordbridge.progress import Progress
+from ordbridge.support.progress import Progress
 
 __all__ = ["execute"]
 

@@ -25,7 +25,7 @@ from ordbridge.errors import InputError
 from ordbridge.power.fit_table import FITS
 from ordbridge.power.manifest import FILE, differences, explain_failed_write, identity_of, read_manifest, write_manifest
 from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
-from ordbridge.writing import sync_file, sync_folder
+from ordbridge.support.writing import sync_file, sync_folder
 
 __all__ = ["Store", "folder_of"]
 

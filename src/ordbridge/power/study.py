@@ -9,31 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.errors import InputError
-from ordbridge.files.source import text_of, toml_of
 from ordbridge.power.api import run
 from ordbridge.power.grid import Grid
+from ordbridge.power.models import Goal
 from ordbridge.power.result import Run
+from ordbridge.reading.source import text_of, toml_of
 from ordbridge.simulate import Truth
 
-__all__ = ["OPTIONS", "TEMPLATE", "Study", "read_study"]
+__all__ = ["OPTIONS", "TEMPLATE", "Study", "goal_of", "read_study"]
 
 SECTIONS = ("preset", "truth", "design", "grid", "models", "run")
 OPTIONS = {
-    "sims": int,
+    "datasets": int,
     "seed": int,
     "alpha": float,
     "term": str,
     "goal": str,
     "margin": float,
     "on": str,
-    "calibrate": int,
+    "null_datasets": int,
     "engine": str,
     "audit": float,
     "timeout": float,
     "jobs": int,
     "store": str,
 }
-"""The keys of the section ``run``: arguments of :func:`ordbridge.power.run`."""
+"""The keys of the section ``run``: arguments of :func:`ordbridge.power.run`; three of them make its goal."""
 
 ELSEWHERE = ("backend", "scheduler")
 """Arguments that a file cannot give: a scheduler's answers are unpickled, so whoever runs it can run code here."""
@@ -86,11 +87,10 @@ effect = [0.0, 0.3]                # 0 gives the rate of false positives; [[0.3,
 # formula = "rating ~ system + (1 | participant) + (1 | item)"
 
 [run]
-sims = 100                         # datasets per cell
+datasets = 100                     # of each cell
 seed = 42
 alpha = 0.05
-# calibrate = true                 # critical values from datasets at effect 0: size and size-adjusted power as well;
-                                   # or how many datasets a design: 1000
+# null_datasets = 1000             # of each design, at effect 0: critical values, size and size-adjusted power as well
 # goal = "equivalence"             # or "non-inferiority", with a margin in rating points (on = "latent": latent units)
 # margin = 0.25
 engine = "r"                 # R; or "fast", and then audit = 0.02 sends 2 % of the datasets through R as well
@@ -110,8 +110,8 @@ class Study:
     grid, models
         The cells and the models.
     options
-        Other arguments of :func:`ordbridge.power.run`. Where work is sent to (``backend``, ``scheduler``) is not among
-        them: a file may come from anybody.
+        Other arguments of :func:`ordbridge.power.run`, with ``margin`` and ``on`` beside its ``goal``. Where work is
+        sent to (``backend``) is not among them: a file may come from anybody.
     """
 
     grid: Grid
@@ -120,7 +120,22 @@ class Study:
 
     def run(self, **changes: Any) -> Run:
         """Run the study; keyword arguments of :func:`ordbridge.power.run` replace what the file says."""
-        return run(self.grid, self.models, **{**self.options, **changes})
+        options = {**self.options, **changes}
+        goal = goal_of(options)
+        return run(self.grid, self.models, **options, goal=goal)
+
+
+def goal_of(options: dict[str, Any]) -> Goal:
+    """Take the goal out of options that have its parts: ``goal, margin, on``.
+
+    Examples
+    --------
+    >>> options = {"goal": "equivalence", "margin": 0.3, "seed": 1}
+    >>> goal_of(options), options
+    (Goal(show='equivalence', margin=0.3, on='rating'), {'seed': 1})
+    """
+    fields = {"goal": "show", "margin": "margin", "on": "on"}
+    return Goal(**{field: options.pop(name) for name, field in fields.items() if name in options})
 
 
 def read_study(source: str | os.PathLike[str], axes: Mapping[str, Any] | None = None, models: Any = None) -> Study:
@@ -188,13 +203,12 @@ def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
         if name in values:
             raise InputError(
                 f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine; "
-                "name one you trust on the command line (--scheduler, --backend) or in the call (scheduler=, backend=)"
+                "name one you trust on the command line or in the call (`backend`)"
             )
     _known(path, "key of [run]", values, OPTIONS)
     for name, value in values.items():
         kind = OPTIONS[name]
-        wrong = isinstance(value, bool) and name != "calibrate"
-        if wrong or not isinstance(value, (int, float) if kind is float else kind):
+        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
             raise InputError(f"{path}: {name} = {value!r} in [run] is not of type {kind.__name__}")
     return values
 

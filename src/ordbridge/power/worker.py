@@ -217,7 +217,7 @@ def _tested(cell: Cell, fit: FitTask, problem: Problem, found: Estimates) -> dic
 
 
 def _row(cell: Cell, fit: FitTask, found: Estimates, tested: dict[str, Any], seconds: float) -> FitRow:
-    said = "; ".join(c.text.strip() for c in found.conditions if c.kind == "warning") if found.conditions else ""
+    said = "; ".join(one.text.strip() for one in found.findings if one.severity == "warning") if found.findings else ""
     status = "ok"
     if not math.isfinite(tested["p_value"]):
         status, said = "error", f"no p-value{': ' + said if said else ''}"

@@ -1,7 +1,12 @@
-"""Can these raters be trusted? Agreement, correlation, intervals for scarce scores, comparison of rating scales."""
+"""Can these raters be trusted? Agreement, correlation, intervals for scarce scores, comparison of rating scales.
 
-from ordbridge.deprecated import old_names
-from ordbridge.reliability import scales
+The module can be called: ``ordbridge.reliability("ratings.csv")`` is :func:`analyse`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
 from ordbridge.reliability.agreement import (
     brennan_prediger,
     conger_kappa,
@@ -10,7 +15,7 @@ from ordbridge.reliability.agreement import (
     percent_agreement,
 )
 from ordbridge.reliability.alpha import krippendorff_alpha
-from ordbridge.reliability.analysis import Reliability, analyse
+from ordbridge.reliability.analysis import analyse
 from ordbridge.reliability.correlation import (
     goodman_kruskal_gamma,
     kendall_tau,
@@ -19,13 +24,14 @@ from ordbridge.reliability.correlation import (
     spearman,
     test_retest,
 )
-from ordbridge.reliability.few_raters import margins, raters_needed, verdict_rates
+from ordbridge.reliability.few_raters import FewScores, few_scores, margins, raters_needed, verdict_rates
 from ordbridge.reliability.intervals import ArfInterval, TInterval, arf_interval, t_interval
 from ordbridge.reliability.intraclass import cronbach_alpha, icc
 from ordbridge.reliability.pair_agreement import cohen_kappa, davies_fleiss_kappa
 from ordbridge.reliability.plan_by_reliability import ReliabilityPlan, plan
 from ordbridge.reliability.ratings import Ratings, prepare
 from ordbridge.reliability.records import Coefficient
+from ordbridge.reliability.result import Reliability
 from ordbridge.reliability.sample_size import items_needed
 from ordbridge.reliability.variance_components import Generalizability, generalizability
 from ordbridge.reliability.within import accuracy, stability
@@ -33,6 +39,7 @@ from ordbridge.reliability.within import accuracy, stability
 __all__ = [
     "ArfInterval",
     "Coefficient",
+    "FewScores",
     "Generalizability",
     "Ratings",
     "Reliability",
@@ -46,6 +53,7 @@ __all__ = [
     "conger_kappa",
     "cronbach_alpha",
     "davies_fleiss_kappa",
+    "few_scores",
     "fleiss_kappa",
     "generalizability",
     "goodman_kruskal_gamma",
@@ -61,7 +69,6 @@ __all__ = [
     "plan",
     "prepare",
     "raters_needed",
-    "scales",
     "spearman",
     "stability",
     "t_interval",
@@ -69,4 +76,18 @@ __all__ = [
     "verdict_rates",
 ]
 
-__getattr__ = old_names(__name__, {"plots": "ordbridge.figures", "report": "ordbridge.report.write_report"})
+
+class _Reliability(ModuleType):
+    """The module, which ``ordbridge.reliability(...)`` calls."""
+
+    def __call__(self, source: Any, **options: Any) -> Reliability:
+        return analyse(source, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import signature
+
+        return signature(analyse)
+
+
+sys.modules[__name__].__class__ = _Reliability

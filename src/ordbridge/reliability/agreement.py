@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import choice
 from ordbridge.errors import InputError
 from ordbridge.reliability.jackknife import estimate, leave_out_sums
-from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import choice
 
 __all__ = [
     "agreement_ratings",
@@ -38,11 +37,10 @@ NO_COMMON_ITEMS = "no two raters rated a common item"
 WEIGHTS = (None, "linear", "quadratic", "ordinal")
 
 
-@takes_old_options
 def percent_agreement(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -65,7 +63,7 @@ def percent_agreement(
     >>> percent_agreement([[1, 1], [2, 2], [3, 1], [2, 2]]).estimate
     0.75
     """
-    ratings = agreement_ratings(data, item, rater, rating, scale, "percent agreement", varied=False)
+    ratings = agreement_ratings(data, item, participant, rating, scale, "percent agreement", varied=False)
     twice = ratings.rated_by(2)
     return estimate(
         twice,
@@ -81,11 +79,10 @@ def percent_agreement(
     )
 
 
-@takes_old_options
 def fleiss_kappa(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     weights: str | None = None,
@@ -103,7 +100,7 @@ def fleiss_kappa(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     weights
         See :func:`conger_kappa`.
@@ -122,7 +119,7 @@ def fleiss_kappa(
     0.7447
     """
     return _corrected(
-        (data, item, rater, rating, scale),
+        (data, item, participant, rating, scale),
         "Fleiss' κ",
         "Fleiss (1971), chance from the distribution of all ratings together",
         weights,
@@ -133,11 +130,10 @@ def fleiss_kappa(
     )
 
 
-@takes_old_options
 def conger_kappa(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     weights: str | None = None,
@@ -157,7 +153,7 @@ def conger_kappa(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     weights
         ``None`` (only equal categories agree), ``"linear"`` or ``"quadratic"`` (agreement falls with the distance of
@@ -187,7 +183,7 @@ def conger_kappa(
         return float((_weighted(total, w) @ total - (_weighted(own, w) * own).sum()) / (r * (r - 1)))
 
     return _corrected(
-        (data, item, rater, rating, scale),
+        (data, item, participant, rating, scale),
         "Conger's κ",
         "Conger (1980), with gaps as Gwet (2014): chance from each rater's own distribution",
         weights,
@@ -197,11 +193,10 @@ def conger_kappa(
     )
 
 
-@takes_old_options
 def brennan_prediger(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     weights: str | None = None,
@@ -224,7 +219,7 @@ def brennan_prediger(
     0.625
     """
     return _corrected(
-        (data, item, rater, rating, scale),
+        (data, item, participant, rating, scale),
         "Brennan & Prediger's coefficient",
         "Brennan & Prediger (1981), chance is every category of the scale equally often",
         weights,
@@ -235,11 +230,10 @@ def brennan_prediger(
     )
 
 
-@takes_old_options
 def gwet_ac(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     weights: str | None = None,
@@ -270,7 +264,7 @@ def gwet_ac(
         return (q if w is None else w.sum()) / (q * (q - 1)) * (share * (1 - share)).sum(axis=-1)
 
     return _corrected(
-        (data, item, rater, rating, scale),
+        (data, item, participant, rating, scale),
         "Gwet's AC1" if weights is None else "Gwet's AC2",
         "Gwet (2008, 2014), over all categories of the scale or, where it is not given, those used",
         weights,
@@ -284,7 +278,7 @@ def gwet_ac(
 def agreement_ratings(
     data: Any,
     item: str,
-    rater: str,
+    participant: str,
     rating: str,
     scale: Sequence[Any] | None,
     what: str,
@@ -292,7 +286,7 @@ def agreement_ratings(
     varied: bool = True,
 ) -> Ratings:
     """Return the ratings, refusing those on which ``what`` is not defined."""
-    ratings = prepare(data, item, rater, rating, scale)
+    ratings = prepare(data, item, participant, rating, scale)
     require(ratings, what, level, varied=varied)
     if ratings.per_item.max() < 2:
         raise InputError(f"{what} has no value here: {NO_COMMON_ITEMS}")

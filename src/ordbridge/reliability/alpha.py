@@ -9,7 +9,6 @@ import numpy as np
 
 from ordbridge.reliability.agreement import NO_COMMON_ITEMS, agreement_ratings, item_tally
 from ordbridge.reliability.jackknife import estimate, leave_out_sums
-from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
@@ -18,11 +17,10 @@ __all__ = ["krippendorff_alpha"]
 FEW_CATEGORIES = 12  # whose products are quicker than to begin again without each item and rater
 
 
-@takes_old_options
 def krippendorff_alpha(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     level: str = "ordinal",
@@ -48,7 +46,7 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 1], [2, 2]], level="nominal").estimate, 4)
     0.6316
     """
-    ratings = agreement_ratings(data, item, rater, rating, scale, "Krippendorff's α", level)
+    ratings = agreement_ratings(data, item, participant, rating, scale, "Krippendorff's α", level)
 
     def statistic(some: Ratings) -> float:
         tally = item_tally(some)

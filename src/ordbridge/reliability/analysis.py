@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ordbridge import tables
-from ordbridge.doors import picture, write_report
-from ordbridge.errors import InputError, StatisticalWarning
-from ordbridge.notebooks import fragment
+from ordbridge.errors import FitError, InputError, StatisticalWarning
+from ordbridge.reading import RatingTable, check, tables
 from ordbridge.reliability import agreement, correlation, interpretation, intraclass, pair_agreement
 from ordbridge.reliability.alpha import krippendorff_alpha
-from ordbridge.reliability.cautions import cautions
+from ordbridge.reliability.cautions import MISLEADING, cautions
 from ordbridge.reliability.jackknife import describe_raters_as
-from ordbridge.reliability.old_options import takes_old_options
-from ordbridge.reliability.raters import MANY_CATEGORIES, describe_pairs, describe_raters, use_of_categories
-from ordbridge.reliability.ratings import Ratings, prepare, require
-from ordbridge.reliability.reading import ALL_RATERS, ALL_RATINGS, TO_FILL_IN, joint_reading, located
+from ordbridge.reliability.raters import describe_pairs, describe_raters, outlying
+from ordbridge.reliability.ratings import MANY_CATEGORIES, Ratings, read_for, read_ratings, require
+from ordbridge.reliability.reading import ALL_RATERS, ALL_RATINGS, TO_FILL_IN, joint_reading, where
 from ordbridge.reliability.records import Coefficient
+from ordbridge.reliability.result import RELIABLE, Reliability, agreement_line, averages_line
+from ordbridge.reliability.variance_components import ITEM, TEXT, Generalizability, generalizability, quick_draws
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
+from ordbridge.results import Finding, found, has, worst_first
 
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
+__all__ = ["analyse", "coefficients_for"]
 
-    from matplotlib.figure import Figure
-
-__all__ = ["Reliability", "analyse", "coefficients_for"]
-
+MOST_RATERS = 50  # of each text, that are looked at for reliable averages
+ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", "participants-within-systems",
+                 "separation", "few-raters", "few-items", "repeated-ratings", "slider", "several-criteria",
+                 "different-scales", "no-variation", "no-system-column"}  # fmt: skip
+"""What is wrong with ratings for a comparison of systems, or is said here in another way."""
 
 _TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()
 _SCHEMAS = {
@@ -49,170 +48,69 @@ _SCHEMAS = {
         **{name: _TEXT for name in interpretation.SCALES},
     },
     "pairs": {
-        **{name: _TEXT for name in ("criterion", "rater_a", "rater_b", "group_a", "group_b")},
+        **{name: _TEXT for name in ("criterion", "participant_a", "participant_b", "group_a", "group_b")},
         "n_common": _COUNT,
         "kappa": _FLOAT,
         "gamma": _FLOAT,
         "note": _TEXT,
     },
     "raters": {
-        **{name: _TEXT for name in ("criterion", "rater", "group")},
+        **{name: _TEXT for name in ("criterion", "participant", "group")},
         "n_items": _COUNT,
         **{
             name: _FLOAT
-            for name in ("mean", "severity", "consistency", "mean_kappa", "mean_gamma", "severity_p", "consistency_p")
+            for name in ("mean", "leniency", "consistency", "mean_kappa", "mean_gamma", "leniency_p", "consistency_p")
         },
         "flagged": pa.bool_(),
         "reason": _TEXT,
     },
     "categories": {
-        **{name: _TEXT for name in ("criterion", "rater", "category")},
+        **{name: _TEXT for name in ("criterion", "participant", "category")},
         "count": _COUNT,
         "share": _FLOAT,
     },
     "stability": {"criterion": _TEXT, **WITHIN_RATERS},
     "accuracy": {"criterion": _TEXT, **WITHIN_RATERS},
-    "readings": {
-        name: _TEXT
-        for name in (
-            *("criterion", "group", "reading"),
-            *("agreement", "correlation", "verdict", "finding", "advice", "numbers", "raters", "caution"),
-        )
+    "summary": {
+        **{name: _TEXT for name in ("criterion", "group", "measure")},
+        **{name: _FLOAT for name in ("estimate", "conf_low", "conf_high")},
     },
-    "warnings": {name: _TEXT for name in ("criterion", "group", "kind", "message")},
     "checklist": {name: _TEXT for name in ("what", "answer")},
 }
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """Tables about the reliability of ratings; see :func:`analyse`.
-
-    Attributes
-    ----------
-    coefficients
-        Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
-    interpretations
-        The highest words of Krippendorff, Landis & Koch (agreement) and Rosenthal (correlation) that hold with a
-        probability of 95 %.
-    pairs
-        Cohen's κ and Goodman & Kruskal's γ of every two raters with common items, side by side.
-    raters
-        Each rater's severity and consistency, mean κ and γ with the others, and whether the rater stands apart on this
-        criterion, at a false discovery rate of 5 %.
-    categories
-        How often each rater used each category.
-    readings, warnings
-        What agreement and correlation say together (``reading``, and its parts: the codes ``"high"``, ``"low"``,
-        ``"open"``, ``"negative"`` and the words); what makes these coefficients mislead.
-    checklist
-        What a paper has to report; ``answer`` is null where only people can answer.
-    stability, accuracy
-        How far raters repeat themselves, where they rated texts again, and how often they are right, where a gold
-        standard is given; else without rows.
-    ratings, level
-        The ratings of each criterion, and their level of measurement.
-    """
-
-    coefficients: pa.Table
-    interpretations: pa.Table
-    pairs: pa.Table
-    raters: pa.Table
-    categories: pa.Table
-    readings: pa.Table
-    warnings: pa.Table
-    checklist: pa.Table
-    stability: pa.Table
-    accuracy: pa.Table
-    ratings: Mapping[str, Ratings]
-    level: str
-
-    def _repr_html_(self) -> str:
-        """Show the answer, warnings and coefficients in a notebook."""
-        shown = ["criterion", "group", "coefficient", "estimate", "conf_low", "conf_high", "n_items", "n_raters"]
-        told = [located(row, row["message"]) for row in self.warnings.to_pylist()]
-        return fragment(self.answer, told, [("", self.coefficients.select(shown))], [f"{self.counted}."])
-
-    def plot(self, criterion: str | None = None) -> Figure:
-        """Draw each rater's severity and consistency; see :func:`ordbridge.figures.severity_and_consistency`."""
-        figure: Figure = picture("severity_and_consistency", self.raters, criterion)
-        return figure
-
-    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
-        """Write the report, one HTML file; see :func:`ordbridge.report.write_report`."""
-        return write_report(self, path, repeat)
-
-    @property
-    def answer(self) -> str:
-        """The joint reading of agreement and correlation; of several, how many say what.
-
-        Examples
-        --------
-        >>> from ordbridge.reliability import analyse
-        >>> ratings = {"item": [*range(40)] * 2, "participant": ["a"] * 40 + ["b"] * 40,
-        ...            "rating": [i % 4 + 1 for i in range(40)] * 2}
-        >>> analyse(ratings).answer[:35]
-        'High agreement and high correlation'
-        """
-        rows = self.readings.to_pylist()
-        if not rows:
-            return "There are too few ratings of the same items to say how far the raters agree."
-        if len(rows) == 1:
-            return located(rows[0], rows[0]["reading"])
-        verdicts = Counter(row["verdict"] for row in rows)
-        words = "; ".join(
-            f"{verdict[0].lower()}{verdict[1:]} in {number}" for verdict, number in verdicts.most_common()
-        )
-        fixed = sum(row["raters"] == "fixed" for row in rows)
-        about = f" {'All' if fixed == len(rows) else fixed} are about these raters only." if fixed else ""
-        return f"Of {len(rows)} readings (criteria and groups of raters): {words}.{about}"
-
-    @property
-    def counted(self) -> str:
-        """How many ratings there are, and of what."""
-        rated = sum(len(r.code) for r in self.ratings.values())
-        items, raters = (
-            len({str(name) for r in self.ratings.values() for name in getattr(r, side)}) for side in ("items", "raters")
-        )
-        criteria = f" on {len(self.ratings)} criteria" if len(self.ratings) > 1 else ""
-        texts = next(iter(self.ratings.values())).texts
-        return f"{raters} raters gave {rated} ratings of {items} {texts}{criteria}"
-
-
-@takes_old_options
 def analyse(
-    table: Any,
-    item: str = "item",
-    rater: str = "participant",
-    rating: str = "rating",
+    source: Any,
+    *,
+    participant: str | None = None,
+    item: str | None = None,
+    system: str | None = None,
+    rating: str | None = None,
     criterion: str | None = None,
     group: str | None = None,
     level: str = "ordinal",
-    *,
-    system: str | None = "system",
     scale: Sequence[Any] | None = None,
     raters: str | None = None,
     gold: Mapping[Any, Any] | Any = None,
     conf_level: float | None = 0.95,
 ) -> Reliability:
-    """Compute agreement and correlation of raters, and say how to read them together.
+    """Compute agreement and correlation of raters, read them together, and say what more raters would give.
+
+    ``ordbridge.reliability(...)`` is the same.
 
     Parameters
     ----------
-    table
-        Long table: one row per rating.
-    item, rater, rating
-        Its columns.
-    criterion
-        Column that names the criterion rated; each criterion is analysed separately.
+    source
+        A file or table, as :func:`ordbridge.read` takes it, or what it returned.
+    participant, item, system, rating, criterion
+        Columns, where they are not recognised. Each criterion is analysed separately; where there are systems, what is
+        rated is a text: item × system.
     group
         Column with a property of raters (native, expert); each group is analysed beside all raters together.
     level
         ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``; decides which coefficients make sense.
     scale
-        See :func:`ordbridge.reliability.prepare`.
-    system
-        Column of the system. Where the table has it, what is rated is a text: item × system.
+        ``(lowest, highest)`` of a numeric scale, or all its categories in order.
     raters
         ``"random"`` (default): intervals are about raters like these; ``"fixed"``: about these raters only, and the
         answer says so. Two raters cannot tell how raters differ, so that their intervals are about these two.
@@ -228,7 +126,7 @@ def analyse(
     Warns
     -----
     StatisticalWarning
-        For everything in the ratings that makes coefficients mislead; also in ``.warnings``.
+        For everything in the ratings that makes coefficients mislead; also in ``.findings``.
 
     References
     ----------
@@ -237,50 +135,87 @@ def analyse(
 
     Examples
     --------
+    >>> quality = [(7 * i) % 11 // 3 + 1 for i in range(40)]
     >>> ratings = {"item": [*range(40)] * 2, "participant": ["a"] * 40 + ["b"] * 40,
-    ...            "rating": [i % 4 + 1 for i in range(40)] + [i % 4 + 3 - 3 * (i % 9 == 0) for i in range(40)]}
+    ...            "rating": quality + [q + 2 - 3 * (i % 9 == 0) for i, q in enumerate(quality)]}
     >>> result = analyse(ratings)
-    >>> result.readings["reading"][0].as_py()[:34]
-    'Low agreement but high correlation'
+    >>> print(result.answer)
+    These 2 raters agree only slightly: Krippendorff's alpha .22 (95% CI −.03 to .44, ordinal).
+    Averages over both raters are reliable (.84); single ratings are not (.72).
+    >>> [finding.code for finding in result.findings]
+    ['rank-alike-levels-differ', 'more-raters']
     """
-    needed = (item, rater, rating, system, criterion, group)
-    arrow = tables.to_arrow(table, only=[name for name in needed if name is not None])
-    groups = _groups(arrow, rater, group)
+    roles = {"participant": participant, "item": item, "system": system, "rating": rating, "criterion": criterion}
+    study = read_for(source, level, scale, roles)
+    scale = study.ends if scale is None else scale
+    groups = _groups(study.table, group)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _SCHEMAS}
     options = {"raters": raters, "conf_level": conf_level}
-    by_criterion, pairs = {}, []
-    for name, part in _criteria(arrow, criterion):
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", StatisticalWarning)
-            ratings = prepare(part, item, rater, rating, scale, system=system)
-        require(ratings, "the analysis", level, varied=False)
-        by_criterion[name] = ratings
+    by_criterion, pairs, split = {}, [], {}
+    seen: list[Finding] = []
+    answer: list[str] = []
+    criteria = dict(_criteria(study.table))
+    for name, part in criteria.items():
         labels = {"criterion": name}
-        repeats = [str(w.message) for w in said if issubclass(w.category, StatisticalWarning)]
-        rows["warnings"] += [labels | {"kind": "repeats", "message": message} for message in repeats]
-        columns: dict[str, Any] = {"item": item, "rater": rater, "rating": rating, "level": level, "scale": scale}
-        if repeats:
-            found = stability(part, **columns, system=system, conf_level=conf_level)
-            rows["stability"] += [labels | row for row in found.to_pylist()]
+        subject = where(labels) if len(criteria) > 1 else ""
+        every = read_ratings(part, "item", "participant", "rating", scale)
+        ratings = by_criterion[name] = every.first_of_each()
+        require(ratings, "the analysis", level, varied=False)
+        if repeats := len(every.code) - len(ratings.code):
+            seen.append(found("texts-rated-twice", subject, n=repeats, text=ratings.text))
+            again = stability(every, level=level, conf_level=conf_level)
+            rows["stability"] += [labels | row for row in again.to_pylist()]
         if gold is not None:
             rows["accuracy"] += [labels | row for row in accuracy(ratings, gold, level=level).to_pylist()]
         pairs.append(_pairs(describe_pairs(ratings, level), name, groups))
-        rows["raters"] += [
-            labels | row | {"group": groups.get(row["rater"])} for row in describe_raters(ratings, level)
-        ]
-        rows["categories"] += [labels | row for row in use_of_categories(ratings)]
+        described = describe_raters(ratings, level)
+        seen += outlying(described, subject)
+        rows["raters"] += [labels | row | {"group": groups.get(row["participant"])} for row in described]
+        rows["categories"] += [labels | row for row in ratings.use_of_categories()]
         for group_name, members in _with_all(ratings, groups):
-            _analyse_group(rows, labels | {"group": group_name}, members, level, options)
+            own = labels | {"group": group_name}
+            about = where({"criterion": subject or ALL_RATINGS, "group": group_name})
+            noticed, alpha = _analyse_group(rows, own, about, members, level, options)
+            seen += noticed
+            if group_name == ALL_RATERS:
+                answer += [] if alpha is None else [agreement_line(alpha, level, subject)]
+                components, more = _components(ratings, level, conf_level, subject)
+                seen += more
+                if components is not None:
+                    split[name] = components
+                    line, more = _averages(rows, own, subject, ratings, components)
+                    is_sorted = has(noticed, "sorted-within-items")  # then nobody knows who rated what
+                    answer += [] if is_sorted else [line]
+                    seen += [] if is_sorted else more
     if not any(
         row["estimate"] is not None and row["coefficient"] != "percent agreement" for row in rows["coefficients"]
     ):
         raise InputError(next(row["note"] for row in rows["coefficients"] if row["note"]))
     rows["checklist"] = _checklist(rows["coefficients"], by_criterion, level, raters, conf_level)
-    for row in rows["warnings"]:
-        warnings.warn(located(row, row["message"]), StatisticalWarning, stacklevel=3)
+    findings = worst_first([*seen, *_wrong(study, seen)])
+    for finding in findings:
+        if finding.code in MISLEADING:
+            warnings.warn(finding.text, StatisticalWarning, stacklevel=2)
     finished = {name: pa.Table.from_pylist(rows[name], schema=pa.schema(schema)) for name, schema in _SCHEMAS.items()}
     finished["pairs"] = pa.concat_tables(pairs)
-    return Reliability(**finished, ratings=by_criterion, level=level)
+    return Reliability(
+        answer="\n".join(answer) or "Too few ratings of the same items to say how far raters agree.",
+        **finished,
+        generalizability=split,
+        ratings=by_criterion,
+        level=level,
+        findings=findings,
+        settings={"source": study.source, "columns": dict(study.recognised), "group": group, "level": level,
+                  "scale": None if scale is None else list(scale), **options},
+    )  # fmt: skip
+
+
+def _wrong(study: RatingTable, seen: Sequence[Finding]) -> list[Finding]:
+    """Return how the ratings were read and what is wrong with them, as far as it concerns raters."""
+    known = {"rater-constant": "constant-rater", "rater-reversed": "reversed-rater"}
+    hushed = ABOUT_SYSTEMS | {other for code, other in known.items() if has(seen, code)}
+    wrong = [one for one in check(study).findings if one.severity != "note"]
+    return [one for one in (*wrong, *study.notes) if one.code not in hushed]
 
 
 _Listed = tuple[str, str, Callable[..., Coefficient], dict[str, Any]]
@@ -322,17 +257,15 @@ def coefficients_for(level: str) -> list[_Listed]:
 def _analyse_group(
     rows: dict[str, list[dict[str, Any]]],
     labels: dict[str, str],
+    subject: str,
     ratings: Ratings,
     level: str,
     options: dict[str, Any],
-) -> None:
-    """Add the coefficients, their interpretation, the joint reading and the warnings of one group of raters."""
+) -> tuple[list[Finding], Coefficient | None]:
+    """Add the coefficients of one group of raters and their interpretation; return the findings, and α."""
     if len(ratings.raters) < 2:
-        message = f"the group has one rater ({ratings.raters[0]!r}): neither agreement nor correlation is defined"
-        rows["warnings"].append(labels | {"kind": "one rater", "message": message})
-        return
-    found = cautions(ratings)
-    rows["warnings"] += [labels | {"kind": kind, "message": message} for kind, message in found]
+        return [found("one-rater-group", subject, participant=str(ratings.raters[0]))], None
+    noticed = cautions(ratings, subject)
     values: dict[str, Coefficient] = {}
     for name, kind, function, variant in coefficients_for(level):
         try:
@@ -343,12 +276,58 @@ def _analyse_group(
         values[name] = value
         rows["coefficients"].append(labels | _coefficient_row(value))
         rows["interpretations"].append(labels | _interpretation_row(value, kind))
+    lost = [name for name, *_ in coefficients_for(level) if name not in values]
+    noticed += [found("undefined-coefficients", subject, coefficients=lost)] if lost and values else []
     alpha = values.get(f"Krippendorff's α, {level}")
     together = values.get("Pearson's r") if level in ("interval", "ratio") else values.get("Goodman & Kruskal's γ")
-    if alpha is not None:
-        looks_sorted = any(kind == "sorted within items" for kind, _ in found)
-        read = joint_reading(alpha, together, looks_sorted)
-        rows["readings"].append(labels | asdict(read) | {"reading": read.sentence})
+    for what, one in (("agreement", alpha), ("correlation", together)):
+        if one is not None:
+            rows["summary"].append(labels | _ends(f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high))
+    if alpha is not None and not has(noticed, "sorted-within-items"):
+        noticed.append(joint_reading(alpha, together, subject))
+    return noticed, alpha
+
+
+def _ends(measure: str, estimate: float, low: float | None, high: float | None) -> dict[str, Any]:
+    return {"measure": measure, "estimate": estimate, "conf_low": low, "conf_high": high}
+
+
+def _components(
+    ratings: Ratings, level: str, conf_level: float | None, subject: str
+) -> tuple[Generalizability | None, list[Finding]]:
+    """Return where the variance of numeric ratings comes from."""
+    if level == "nominal" or ratings.scores is None:
+        return None, []
+    try:
+        split = generalizability(
+            ratings, draws=quick_draws(ratings) if conf_level else 0, conf_level=conf_level or 0.95
+        )
+    except (InputError, FitError, RuntimeError) as reason:
+        return None, [found("no-components", subject, text=str(reason))]
+    return split, [found(one.code, subject, **one.values) for one in split.findings]
+
+
+def _averages(
+    rows: dict[str, list[dict[str, Any]]],
+    labels: dict[str, str],
+    subject: str,
+    ratings: Ratings,
+    split: Generalizability,
+) -> tuple[str, list[Finding]]:
+    """Add the reliability of single ratings and averages; return what to say of them, and what more raters give."""
+    what = ITEM if ratings.text == "item" else TEXT
+    k = len(ratings.raters) if ratings.crossed else split.per_text
+    over = f"{k:.1f} ratings of each {what}"
+    if ratings.crossed:
+        over = "both raters" if k == 2 else f"all {k} raters"
+    for measure, n in (("reliability of a single rating", 1), (f"reliability of averages over {over}", k)):
+        ends = split.interval(what, "relative", n) or (None, None)
+        rows["summary"].append(labels | _ends(measure, split.of(what, "relative", n), *ends))
+    single, average = (split.of(what, "relative", n) for n in (1, k))
+    enough = (n for n in range(math.ceil(k) + 1, MOST_RATERS) if split.of(what, "relative", n) >= RELIABLE)
+    n = math.ceil(1.5 * k) if average >= RELIABLE else next(enough, MOST_RATERS)
+    more = found("more-raters", subject, n=n, text=what, estimate=split.of(what, "relative", n))
+    return averages_line(single, average, over, subject), [more] if n > k and average < 1 else []
 
 
 def _coefficient_row(value: Coefficient) -> dict[str, Any]:
@@ -362,38 +341,32 @@ def _interpretation_row(value: Coefficient, kind: str) -> dict[str, Any]:
     return {"coefficient": value.name, "estimate": value.estimate, **words}
 
 
-def _criteria(table: pa.Table, criterion: str | None) -> Iterator[tuple[str, pa.Table]]:
-    import pyarrow.compute as pc
-
-    if criterion is None:
+def _criteria(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    if "criterion" not in table.column_names:
         yield ALL_RATINGS, table
         return
-    column = tables.column(table, criterion, role="criterion")
+    column = table["criterion"]
     if column.null_count:
-        raise InputError(f"column {criterion!r} is empty in some rows; fill it in or drop them")
-    try:
-        criteria = sorted(pc.unique(column).to_pylist())
-    except (pa.ArrowException, TypeError):
-        raise InputError(f"column {criterion!r} has the type {column.type}; make it text or numbers") from None
-    for value in criteria:
-        yield str(value), table.filter(pc.equal(column, value))
+        raise InputError("the criterion is empty in some rows; fill it in or drop them")
+    for value in sorted(pc.unique(column).to_pylist()):
+        yield value, table.filter(pc.equal(column, value))
 
 
-def _groups(table: pa.Table, rater: str, group: str | None) -> dict[str, str]:
+def _groups(table: pa.Table, group: str | None) -> dict[str, str]:
     """Return each rater's group, refusing a rater who is in two."""
     if group is None:
         return {}
-    members = tables.column(table, rater, role="rater").to_pylist()
-    found: dict[str, str] = {}
+    members = tables.column(table, "participant", role="participant").to_pylist()
+    known: dict[str, str] = {}
     for member, name in zip(members, tables.column(table, group, role="group of raters").to_pylist(), strict=True):
         if name is None:
             raise InputError(f"column {group!r} is empty for rater {member!r}; name the group or drop the rater")
-        if found.setdefault(str(member), str(name)) != str(name):
+        if known.setdefault(str(member), str(name)) != str(name):
             raise InputError(
-                f"rater {member!r} is in two groups ({found[str(member)]!r} and {str(name)!r}); "
+                f"rater {member!r} is in two groups ({known[str(member)]!r} and {str(name)!r}); "
                 f"column {group!r} must be a property of the rater"
             )
-    return found
+    return known
 
 
 def _with_all(ratings: Ratings, groups: dict[str, str]) -> Iterator[tuple[str, Ratings]]:
@@ -408,7 +381,7 @@ def _pairs(table: pa.Table, criterion: str, groups: dict[str, str]) -> pa.Table:
     """Add criterion and groups to the table of pairs."""
     columns = {"criterion": [criterion] * table.num_rows} | {name: table[name] for name in table.column_names}
     for side in ("a", "b"):
-        columns[f"group_{side}"] = [groups.get(name) for name in table[f"rater_{side}"].to_pylist()]
+        columns[f"group_{side}"] = [groups.get(name) for name in table[f"participant_{side}"].to_pylist()]
     schema = pa.schema(_SCHEMAS["pairs"])
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 

@@ -1,4 +1,4 @@
-"""What makes coefficients of reliability lie, looked for in the ratings themselves."""
+"""What makes coefficients of reliability mislead, looked for in the ratings themselves."""
 
 from __future__ import annotations
 
@@ -6,25 +6,47 @@ import numpy as np
 
 from ordbridge.reliability.pairs import common_items
 from ordbridge.reliability.ratings import Ratings
+from ordbridge.results import Finding, found
 
-__all__ = ["cautions", "sorted_pairs"]
+__all__ = ["MISLEADING", "cautions", "sorted_pairs"]
 
 FEW_ITEMS = 30
 DOMINANT_SHARE = 0.9
 ONE_SIDED = 8  # so many differences, all in one direction, come about by chance once in 128 times
 
 
-def cautions(ratings: Ratings) -> list[tuple[str, str]]:
-    """Return (kind, sentence) for everything in these ratings that makes a coefficient mislead.
+MISLEADING = frozenset({"few-shared-items", "dominant-category", "no-common-items", "never-above", "one-rater-group",
+                        "sorted-within-items", "texts-rated-twice"})  # fmt: skip
+"""Findings about the ratings themselves, which are warnings of Python, too."""
+
+
+def cautions(ratings: Ratings, subject: str = "") -> list[Finding]:
+    """Return everything in these ratings that makes a coefficient mislead.
 
     Examples
     --------
     >>> from ordbridge.reliability import prepare
-    >>> cautions(prepare([[1, 2], [2, 3], [1, 1]]))
-    [('few items', 'only 3 items have two or more ratings: coefficients are unstable and their intervals rough')]
+    >>> [caution.code for caution in cautions(prepare([[1, 2], [2, 3], [1, 1]]))]
+    ['few-shared-items']
     """
-    found = [_few_items(ratings), _dominant_category(ratings), _no_common_items(ratings), _sorted_within_items(ratings)]
-    return [caution for caution in found if caution]
+    seen = []
+    n = len(ratings.rated_by(2).items)
+    if n < FEW_ITEMS:
+        seen.append(found("few-shared-items", subject, n=n))
+    counts = np.bincount(ratings.code, minlength=len(ratings.categories))
+    if (share := counts.max() / counts.sum()) >= DOMINANT_SHARE:
+        category = str(ratings.categories[counts.argmax()])
+        seen.append(found("dominant-category", subject, share=float(share), category=category))
+    n_raters = len(ratings.raters)
+    possible = n_raters * (n_raters - 1) // 2
+    if missing := possible - ratings.n_sharing:
+        seen.append(found("no-common-items", subject, missing=missing, pairs=possible))
+    if pairs := sorted_pairs(ratings):
+        lower, higher, common = pairs[0]
+        names = {"lower": str(ratings.raters[lower]), "higher": str(ratings.raters[higher])}
+        code = "never-above" if len(pairs) < ratings.n_sharing else "sorted-within-items"
+        seen.append(found(code, subject, **names, n=common, pairs=len(pairs)))
+    return seen
 
 
 def sorted_pairs(ratings: Ratings) -> list[tuple[int, int, int]]:
@@ -38,56 +60,3 @@ def sorted_pairs(ratings: Ratings) -> list[tuple[int, int, int]]:
     one_sided = np.flatnonzero((np.minimum(a_above, b_above) == 0) & (a_above + b_above >= ONE_SIDED))
     order = np.where(a_above == 0, [common.a, common.b], [common.b, common.a])[:, one_sided]
     return list(zip(*order.tolist(), common.size[one_sided].tolist(), strict=True))
-
-
-def _few_items(ratings: Ratings) -> tuple[str, str] | None:
-    n = len(ratings.rated_by(2).items)
-    if n >= FEW_ITEMS:
-        return None
-    return (
-        "few items",
-        f"only {n} items have two or more ratings: coefficients are unstable and their intervals rough",
-    )
-
-
-def _dominant_category(ratings: Ratings) -> tuple[str, str] | None:
-    counts = np.bincount(ratings.code, minlength=len(ratings.categories))
-    share = counts.max() / counts.sum()
-    if share < DOMINANT_SHARE:
-        return None
-    return (
-        "dominant category",
-        f"{share:.0%} of the ratings are {ratings.categories[counts.argmax()]!r}: κ and α can be near zero although "
-        "raters nearly always agree; read them beside percent agreement and Gwet's AC",
-    )
-
-
-def _no_common_items(ratings: Ratings) -> tuple[str, str] | None:
-    n_raters = len(ratings.raters)
-    possible = n_raters * (n_raters - 1) // 2
-    missing = possible - ratings.n_sharing
-    if not missing:
-        return None
-    return (
-        "no common items",
-        f"{missing} of {possible} pairs of raters have no item in common: nothing is known about their agreement, "
-        "and means over pairs leave them out; Krippendorff's α and Conger's κ do not need pairs",
-    )
-
-
-def _sorted_within_items(ratings: Ratings) -> tuple[str, str] | None:
-    pairs = sorted_pairs(ratings)
-    if not pairs:
-        return None
-    lower, higher, common = pairs[0]
-    low, high = ratings.raters[lower], ratings.raters[higher]
-    never = f"rater {low!r} is never above rater {high!r} in any of {common} common items"
-    if len(pairs) < ratings.n_sharing:
-        more = f" (the same holds for {len(pairs)} pairs of raters in all)" if len(pairs) > 1 else ""
-        return "never above", f"{never}{more}: the one is much stricter, or these are not two raters' own ratings"
-    return (
-        "sorted within items",
-        f"{never}, and so on for all pairs: either they are always stricter, or the ratings were sorted within items, "
-        "so that a 'rater' is a rank position and not a person, which inflates γ and every other correlation; ask for "
-        "the ratings in their original order",
-    )

@@ -15,7 +15,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.reliability import pairs
 from ordbridge.reliability.jackknife import Replicates, estimate
-from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.pairs import CommonItems, common_items
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
@@ -35,11 +34,10 @@ __all__ = [
 NO_VARIATION = "no two raters have enough common items on which both vary"
 
 
-@takes_old_options
 def goodman_kruskal_gamma(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     pooled: bool = True,
@@ -56,7 +54,7 @@ def goodman_kruskal_gamma(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     pooled
         Whether to pool the pairs of raters.
@@ -76,7 +74,7 @@ def goodman_kruskal_gamma(
     0.6666666666666666
     """
     name, definition = "Goodman & Kruskal's γ", "(C − D) / (C + D) from the cross table"
-    ratings = _ready(data, item, rater, rating, scale, name, "ordinal")
+    ratings = _ready(data, item, participant, rating, scale, name, "ordinal")
     if not pooled:
         return over_pairs(ratings, _mean_gamma, name, definition, min_common, raters, conf_level)
 
@@ -88,11 +86,10 @@ def goodman_kruskal_gamma(
     return over_pairs(ratings, sums, name, definition, min_common or 2, raters, conf_level, how)
 
 
-@takes_old_options
 def kendall_tau(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -114,7 +111,7 @@ def kendall_tau(
     >>> round(kendall_tau([[1, 1], [2, 3], [3, 2], [3, 4]]).estimate, 4)
     0.5477
     """
-    ratings = _ready(data, item, rater, rating, scale, "Kendall's τ", "ordinal")
+    ratings = _ready(data, item, participant, rating, scale, "Kendall's τ", "ordinal")
 
     def mean(common: CommonItems) -> Replicates:
         return pairs.weighted_mean(common, *pairs.tau_b(common))
@@ -122,11 +119,10 @@ def kendall_tau(
     return over_pairs(ratings, mean, "Kendall's τ-b", "τ-b, corrected for ties", min_common, raters, conf_level)
 
 
-@takes_old_options
 def pearson(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -147,7 +143,7 @@ def pearson(
     >>> round(pearson([[1, 1], [2, 3], [3, 2], [4, 4]]).estimate, 4)
     0.8
     """
-    ratings = _ready(data, item, rater, rating, scale, "Pearson's r", "interval")
+    ratings = _ready(data, item, participant, rating, scale, "Pearson's r", "interval")
 
     def mean(common: CommonItems) -> Replicates:
         return pairs.weighted_mean(common, *pairs.product_moment(common, ratings.points))
@@ -155,11 +151,10 @@ def pearson(
     return over_pairs(ratings, mean, "Pearson's r", "product-moment correlation", min_common, raters, conf_level)
 
 
-@takes_old_options
 def spearman(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -180,7 +175,7 @@ def spearman(
     >>> round(spearman([[1, 1], [2, 3], [3, 2], [4, 9]]).estimate, 4)
     0.8
     """
-    ratings = _ready(data, item, rater, rating, scale, "Spearman's ρ", "ordinal")
+    ratings = _ready(data, item, participant, rating, scale, "Spearman's ρ", "ordinal")
 
     def mean(common: CommonItems) -> Replicates:
         return pairs.weighted_mean(common, *pairs.rho(common))
@@ -188,11 +183,10 @@ def spearman(
     return over_pairs(ratings, mean, "Spearman's ρ", "Pearson's r of mean ranks", min_common, raters, conf_level)
 
 
-@takes_old_options
 def kendall_w(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -221,7 +215,7 @@ def kendall_w(
     """
     from scipy.stats import chi2
 
-    given = _ready(data, item, rater, rating, scale, "Kendall's W", "ordinal")
+    given = _ready(data, item, participant, rating, scale, "Kendall's W", "ordinal")
     ratings = complete_items(given, "Kendall's W")
     m, n = len(ratings.raters), len(ratings.items)
     value = estimate(
@@ -252,12 +246,11 @@ def _concordance_of_rankings(ratings: Ratings) -> float:
     return float(12 * spread / below) if below > 1e-6 else np.nan
 
 
-@takes_old_options
 def test_retest(
     first: Any,
     second: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -282,7 +275,7 @@ def test_retest(
     from scipy.stats import t
 
     name = "test–retest r"
-    both = _given_twice(*(prepare(run, item, rater, rating, scale) for run in (first, second)))
+    both = _given_twice(*(prepare(run, item, participant, rating, scale) for run in (first, second)))
     points = len(both.code) // 2
     if points < 3:
         raise InputError(f"test–retest correlation needs at least 3 ratings given twice; there are {points}")
@@ -366,9 +359,9 @@ def items_left_out(given: Ratings, complete: Ratings) -> str:
 
 
 def _ready(
-    data: Any, item: str, rater: str, rating: str, scale: Sequence[Any] | None, what: str, level: str
+    data: Any, item: str, participant: str, rating: str, scale: Sequence[Any] | None, what: str, level: str
 ) -> Ratings:
-    ratings = prepare(data, item, rater, rating, scale)
+    ratings = prepare(data, item, participant, rating, scale)
     require(ratings, what, level)
     return ratings
 

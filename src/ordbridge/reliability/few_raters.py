@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import share, whole
-from ordbridge.deprecated import renamed_arguments
 from ordbridge.errors import InputError
+from ordbridge.reliability.intervals import TInterval, t_interval
 from ordbridge.reliability.scores import as_scores, finite, spread_of, t_quantile, verdict_on
+from ordbridge.render.layout import ShownTable
+from ordbridge.results import Finding, Result, found
+from ordbridge.support.arguments import proportion, whole
 
-__all__ = ["margins", "raters_needed", "verdict_rates"]
+__all__ = ["FewScores", "few_scores", "margins", "raters_needed", "verdict_rates"]
 
 VERDICTS = ("PASS", "borderline PASS", "borderline FAIL", "FAIL")
 MOST_RATERS = 10_000_000
 
 
-@renamed_arguments(level="conf_level")
 def raters_needed(
     scores: Sequence[float] | float | None = None,
     margin: float | None = None,
@@ -71,7 +74,7 @@ def raters_needed(
     def reached(n: int) -> bool:
         if assurance is None:
             return _margin_of(spread, conf_level, n) <= wanted
-        return _chance_of_margin(spread, n_scores, wanted, conf_level, n) >= share("assurance", assurance)
+        return _chance_of_margin(spread, n_scores, wanted, conf_level, n) >= proportion("assurance", assurance)
 
     enough, too_few = 2, 1
     while not reached(enough):  # doubling, then halving: the margin falls with every rater
@@ -165,7 +168,6 @@ def verdict_rates(
     return pa.Table.from_pylist(rows)
 
 
-@renamed_arguments(level="conf_level")
 def margins(
     scores: Sequence[float] | float | None = None, conf_level: float = 0.8, up_to: int = 10, *, sd: float | None = None
 ) -> pa.Table:
@@ -207,3 +209,90 @@ def _given_spread(scores: Sequence[float] | float | None, sd: float | None) -> f
     if not (given > 0 and math.isfinite(given)):
         raise InputError(f"the standard deviation must be a positive number, not {given:g}")
     return float(given)
+
+
+@dataclass(frozen=True, repr=False)
+class FewScores(Result):
+    """Student's interval of a few scores, and what more raters would give; see :func:`few_scores`.
+
+    Attributes
+    ----------
+    interval
+        The interval of these scores.
+    margins
+        How the margin shrinks with more raters.
+    rates
+        Verdicts on the threshold in a series of simulated evaluations; ``None`` without a threshold.
+    """
+
+    kind: ClassVar[str] = "few-scores"
+    title = "How sure is a mean of few scores?"
+    interval: TInterval
+    margins: pa.Table
+    rates: pa.Table | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """The interval, and the verdict on the threshold."""
+        return self.interval.answer
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What the interval is made of."""
+        return self.interval.counted
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The interval, margins and rates."""
+        own = {**self.interval.tables, "margins": self.margins}
+        return own if self.rates is None else own | {"rates": self.rates}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return margins, and rates of verdicts."""
+        found = [ShownTable(self.margins, "Margin with more raters")]
+        if self.rates is not None:
+            sd = self.interval.sd
+            found.append(
+                ShownTable(self.rates, f"Verdicts in a series of simulated evaluations (standard deviation {sd:.2f})")
+            )
+        return found
+
+
+def few_scores(
+    scores: Sequence[float],
+    conf_level: float = 0.8,
+    scale: tuple[float, float] | None = None,
+    threshold: float | None = None,
+    *,
+    margin: float | None = None,
+    assurance: float = 0.8,
+) -> FewScores:
+    """Return the interval of a few scores, and what more raters would give.
+
+    Parameters
+    ----------
+    scores, conf_level, scale, threshold
+        See :func:`ordbridge.reliability.t_interval`.
+    margin, assurance
+        See :func:`raters_needed`.
+
+    Examples
+    --------
+    >>> few_scores([76.85, 81.99], margin=3).findings[0].text
+    'A margin of 3 needs 4 raters, if others differ as much as these.'
+    """
+    interval = t_interval(scores, conf_level, scale, threshold)
+    noticed = []
+    if margin is not None:
+        noticed.append(found("raters-for-margin", margin=margin, n=raters_needed(scores, margin, conf_level)))
+        try:
+            n = raters_needed(scores, margin, conf_level, assurance=assurance)
+            noticed.append(found("raters-for-sure-margin", assurance=assurance, margin=margin, n=n))
+        except InputError as reason:
+            noticed.append(found("no-sure-margin", assurance=assurance, text=str(reason)))
+    rates = None
+    if threshold is not None:
+        sizes = sorted({interval.n, 2, 3, 5})
+        rates = verdict_rates(interval.sd, threshold, sizes, scale=scale, conf_level=conf_level)
+    return FewScores(interval, margins(scores, conf_level), rates, tuple(noticed))

@@ -1,4 +1,4 @@
-"""Raters who stand apart: severity and consistency of each rater, tested against raters who are exchangeable.
+"""Outlying raters: leniency and consistency of each rater, tested against raters who are exchangeable.
 
 Exchangeable raters differ too: by chance, and because people differ. Both are in the null distribution: a rater's
 number is compared with the other raters' numbers, whose variance is that of sampling plus that between raters, as in a
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ordbridge.models.inference.adjust import adjusted_p
 from ordbridge.reliability.ratings import Ratings
 
 __all__ = ["Standing", "false_discovery", "standing"]
@@ -20,8 +21,9 @@ FEWEST_ITEMS = 5  # that a rater must share with others
 FEWEST_RATERS = 3
 MANY_RATERS = 20  # from here on median and MAD, which a few spammers do not move
 FALSE_DISCOVERIES = 0.05
+REVERSED = -0.3  # correlation with the others from which on the scale seems to be read the other way round
 FEW_RATERS = 8  # below, the others can be near each other by chance, and people are taken to differ at least by:
-PEOPLE_DIFFER = {"severity": 0.25, "consistency": 0.1}  # standard deviations of the ratings; Fisher's z (shares: half)
+PEOPLE_DIFFER = {"leniency": 0.25, "consistency": 0.1}  # standard deviations of the ratings; Fisher's z (shares: half)
 
 
 @dataclass(frozen=True)
@@ -30,48 +32,46 @@ class Standing:
 
     Attributes
     ----------
-    severity
+    leniency
         Mean difference from the other raters' mean of the same items, in points of the scale; above 0 is milder.
         NaN at the nominal level.
     consistency
-        Correlation with the other raters' mean of the same items, differences in severity taken out; at the nominal
+        Correlation with the other raters' mean of the same items, differences in leniency taken out; at the nominal
         level the share of the other raters who chose the same category.
-    severity_p, consistency_p
-        How likely a rater like the others is so far away (severity), or so low (consistency).
+    leniency_p, consistency_p
+        How likely a rater like the others is so far away (leniency), or so low (consistency).
     constant
         Whether the rater gave one and the same rating to items on which others differ.
-    flagged_severity, flagged_consistency
+    flagged_leniency, flagged_consistency
         Whether these are discoveries at a false discovery rate of 5 %.
     """
 
-    severity: np.ndarray
+    leniency: np.ndarray
     consistency: np.ndarray
-    severity_p: np.ndarray
+    leniency_p: np.ndarray
     consistency_p: np.ndarray
     constant: np.ndarray
-    flagged_severity: np.ndarray
+    flagged_leniency: np.ndarray
     flagged_consistency: np.ndarray
 
-    def reason(self, rater: int, n_items: int) -> str:
-        """Say why a rater is flagged; empty for the others."""
-        said = []
+    def reasons(self, rater: int) -> list[str]:
+        """Return why a rater is flagged, as codes: those of the findings without "rater-"; none for the others."""
+        found = []
         if self.flagged_consistency[rater]:
             r = self.consistency[rater]
             if self.constant[rater]:
-                said.append(f"gave all {n_items} items the same rating")
-            elif np.isnan(self.severity[rater]):
-                said.append(f"agrees with {r:.0%} of the others' ratings of the same items")
+                found.append("constant")
+            elif np.isnan(self.leniency[rater]):
+                found.append("disagrees")
             else:
-                reverse = ", as if the scale were reversed" if r < -0.3 else ""
-                said.append(f"correlation with the others is {r:.2f}{reverse}")
-        if self.flagged_severity[rater]:
-            where = "above" if self.severity[rater] > 0 else "below"
-            said.append(f"rates {abs(self.severity[rater]):.2f} points {where} the others on the same items")
-        return "; ".join(said)
+                found.append("reversed" if r < REVERSED else "inconsistent")
+        if self.flagged_leniency[rater]:
+            found.append("milder" if self.leniency[rater] > 0 else "stricter")
+        return found
 
 
 def standing(ratings: Ratings, level: str) -> Standing:
-    """Return each rater's severity and consistency, and who is flagged.
+    """Return each rater's leniency and consistency, and who is flagged.
 
     Examples
     --------
@@ -87,34 +87,34 @@ def standing(ratings: Ratings, level: str) -> Standing:
     n = np.bincount(shared.column, minlength=len(ratings.raters))
     with np.errstate(divide="ignore", invalid="ignore"):
         if level == "nominal":
-            severity = severity_var = np.full(len(n), np.nan)
+            leniency = leniency_var = np.full(len(n), np.nan)
             consistency, consistency_var, constant = _share_of_equals(shared, n)
             on_line = consistency
         else:
-            severity, severity_var, consistency, constant = _severity_and_correlation(shared, n)
+            leniency, leniency_var, consistency, constant = _leniency_and_correlation(shared, n)
             on_line = np.arctanh(np.clip(consistency, -0.999, 0.999))
             consistency_var = 1.0 / (n - 3)
         enough = n >= FEWEST_ITEMS
-        least = PEOPLE_DIFFER["severity"] * float(shared.points[shared.code].std())
-        severity_t = _p_values(severity, severity_var, enough, least, two_sided=True)
+        least = PEOPLE_DIFFER["leniency"] * float(shared.points[shared.code].std())
+        leniency_t = _p_values(leniency, leniency_var, enough, least, two_sided=True)
         least = PEOPLE_DIFFER["consistency"] / (2 if level == "nominal" else 1)
         consistency_t = _p_values(on_line, consistency_var, enough, least, two_sided=False)
-    found = false_discovery(np.concatenate([severity_t, consistency_t]), FALSE_DISCOVERIES)
-    return Standing(severity, consistency, severity_t, consistency_t, constant, found[: len(n)], found[len(n) :])
+    found = false_discovery(np.concatenate([leniency_t, consistency_t]), FALSE_DISCOVERIES)
+    return Standing(leniency, consistency, leniency_t, consistency_t, constant, found[: len(n)], found[len(n) :])
 
 
-def _severity_and_correlation(shared: Ratings, n: np.ndarray) -> tuple[np.ndarray, ...]:
+def _leniency_and_correlation(shared: Ratings, n: np.ndarray) -> tuple[np.ndarray, ...]:
     value = shared.points[shared.code]
     difference = value - _others(shared, value)
-    severity = _mean(shared, difference, n)
-    severity_var = _mean(shared, (difference - severity[shared.column]) ** 2, n) / (n - 1)
-    level = value - severity[shared.column]
+    leniency = _mean(shared, difference, n)
+    leniency_var = _mean(shared, (difference - leniency[shared.column]) ** 2, n) / (n - 1)
+    level = value - leniency[shared.column]
     others = _others(shared, level)
     x, y = level - _mean(shared, level, n)[shared.column], others - _mean(shared, others, n)[shared.column]
     xy, xx, yy = (_mean(shared, product, n) for product in (x * y, x * x, y * y))
     constant = (xx <= 1e-12) & (yy > 1e-12)
     correlation = np.where(xx > 1e-12, xy / np.sqrt(xx * yy), 0.0)
-    return severity, severity_var, np.where(yy > 1e-12, correlation, np.nan), constant
+    return leniency, leniency_var, np.where(yy > 1e-12, correlation, np.nan), constant
 
 
 def _share_of_equals(shared: Ratings, n: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -185,7 +185,6 @@ def false_discovery(p_values: np.ndarray, rate: float) -> np.ndarray:
     >>> false_discovery(np.array([0.001, 0.04, 0.5, np.nan]), 0.05).tolist()
     [True, False, False, False]
     """
-    tested = np.sort(p_values[np.isfinite(p_values)])
-    passed = tested <= rate * np.arange(1, len(tested) + 1) / max(len(tested), 1)
-    border = tested[passed].max() if passed.any() else -1.0
-    return np.isfinite(p_values) & (p_values <= border)
+    found = np.isfinite(p_values)
+    found[found] = adjusted_p(p_values[found], "fdr") <= rate
+    return found

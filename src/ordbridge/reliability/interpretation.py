@@ -10,12 +10,12 @@ from bisect import bisect_left, bisect_right
 
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["CANNOT_BE_SAID", "SCALES", "benchmark", "krippendorff", "landis_koch", "rosenthal", "stars"]
+__all__ = ["SCALES", "UNCERTAIN", "benchmark", "krippendorff", "landis_koch", "rosenthal", "stars"]
 
-CANNOT_BE_SAID = "cannot be said"
+UNCERTAIN = "too uncertain"
 
 SCALES = {
-    "krippendorff": "Krippendorff (1980), agreement: < 0.67 discard, 0.67–0.8 tentative, 0.8–1 good",
+    "krippendorff": "Krippendorff (1980), agreement: < 0.67 below the minimum, 0.67–0.8 tentative, 0.8–1 good",
     "landis_koch": "Landis & Koch (1977), agreement: < 0 poor, 0–0.2 slight, 0.2–0.4 fair, 0.4–0.6 moderate, "
     "0.6–0.8 substantial, 0.8–1 almost perfect",
     "rosenthal": "Rosenthal (1996), size of a correlation: ≤ 0.1 negligible, 0.1–0.3 small, 0.3–0.5 medium, "
@@ -26,8 +26,8 @@ SCALES = {
 def benchmark(coefficient: Coefficient, scale: str) -> str:
     """Return the highest label of a scale that holds with a probability of 95 %.
 
-    Agreement may be read as ``"discard"`` or ``"poor"`` only when it is surely that low, and a correlation only with a
-    sign that is sure; where the data leave it open, the answer is "cannot be said".
+    Agreement may be read as ``"below minimum"`` or ``"poor"`` only when it is surely that low, and a correlation only
+    with a sign that is sure; where the data leave it open, the answer is "too uncertain".
 
     Parameters
     ----------
@@ -44,22 +44,22 @@ def benchmark(coefficient: Coefficient, scale: str) -> str:
     --------
     >>> from dataclasses import replace
     >>> from ordbridge.reliability import fleiss_kappa
-    >>> kappa = replace(fleiss_kappa([[1, 1], [2, 2], [1, 2]]), surely_above=0.55, surely_below=0.7)
+    >>> kappa = replace(fleiss_kappa([[1, 1], [2, 2], [1, 2]]), lower_bound=0.55, upper_bound=0.7)
     >>> benchmark(kappa, "landis_koch"), benchmark(kappa, "krippendorff")
-    ('moderate', 'cannot be said')
+    ('moderate', 'too uncertain')
     """
-    low, high = coefficient.surely_above, coefficient.surely_below
+    low, high = coefficient.lower_bound, coefficient.upper_bound
     if low is None or high is None:
-        return CANNOT_BE_SAID
+        return UNCERTAIN
     if scale == "krippendorff":
-        return krippendorff(low) if low >= 0.67 or high < 0.67 else CANNOT_BE_SAID
+        return krippendorff(low) if low >= 0.67 or high < 0.67 else UNCERTAIN
     if scale == "landis_koch":
-        return landis_koch(low) if low >= 0 or high < 0 else CANNOT_BE_SAID
+        return landis_koch(low) if low >= 0 or high < 0 else UNCERTAIN
     if low > 0:
         return rosenthal(low)
     if high < 0:
         return f"negative, {rosenthal(high)}"
-    return rosenthal(max(-low, high)) if max(-low, high) <= 0.1 else CANNOT_BE_SAID
+    return rosenthal(max(-low, high)) if max(-low, high) <= 0.1 else UNCERTAIN
 
 
 def krippendorff(value: float) -> str:
@@ -68,9 +68,9 @@ def krippendorff(value: float) -> str:
     Examples
     --------
     >>> krippendorff(0.66), krippendorff(0.67), krippendorff(0.8)
-    ('discard', 'tentative', 'good')
+    ('below minimum', 'tentative', 'good')
     """
-    return ("discard", "tentative", "good")[bisect_right([0.67, 0.8], value)]
+    return ("below minimum", "tentative", "good")[bisect_right([0.67, 0.8], value)]
 
 
 def landis_koch(value: float) -> str:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from ordbridge.checks import choice
-from ordbridge.deprecated import renamed_arguments, warn_renamed
 from ordbridge.errors import InputError
 from ordbridge.reliability.scores import as_scores, finite, spread_of, t_quantile, verdict_on
+from ordbridge.results import Result
+from ordbridge.support.arguments import choice
+from ordbridge.support.formatting import interval_text
 
 __all__ = ["ArfInterval", "TInterval", "arf_interval", "t_interval"]
 
 
 @dataclass(frozen=True)
-class ArfInterval:
+class ArfInterval(Result):
     """Interval from one observation and one prior value: ``centre ± margin``, clamped to the scale."""
 
+    kind: ClassVar[str] = "interval"
+    title = "How sure is one score?"
     conf_low: float
     conf_high: float
     centre: float
@@ -32,19 +36,36 @@ class ArfInterval:
     distribution: str
     scale: tuple[float, float] | None
 
-    def __getattr__(self, name: str) -> Any:
-        """Find old names of the attributes, for one release."""
-        return _old_attribute(self, name)
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """The interval."""
+        ends = interval_text(vars(self), self.conf_level, "{:.2f}".format)
+        return f"{ends}, from one score of {self.observation:g} and a prior value of {self.prior:g}."
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What it is made of."""
+        return (
+            f"Centre {self.centre:.2f}, margin {self.margin:.2f}, k = {self.k:.4f} ({self.distribution} distribution), "
+            f"{_clamped(self.scale)}."
+        )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The interval as a table."""
+        return {"interval": _as_table(self)}
 
 
 @dataclass(frozen=True)
-class TInterval:
+class TInterval(Result):
     """Student's interval of a few scores, ``mean ± margin`` clamped to the scale, and the verdict on a threshold.
 
     ``relative_margin`` is the margin over the mean (``None`` for a mean that is not positive); ``agreement`` holds, for
     two positive scores, one minus their difference over the first and over the second.
     """
 
+    kind: ClassVar[str] = "interval"
+    title = "How sure is a mean of few scores?"
     conf_low: float
     conf_high: float
     mean: float
@@ -60,21 +81,40 @@ class TInterval:
     verdict: str | None
     agreement: tuple[float, float] | None
 
-    def __getattr__(self, name: str) -> Any:
-        """Find old names of the attributes, for one release."""
-        return _old_attribute(self, name)
+    @property
+    def answer(self) -> str:  # type: ignore[override]
+        """The interval, and the verdict on the threshold."""
+        ends = interval_text(vars(self), self.conf_level, "{:.2f}".format)
+        verdict = f"\nVerdict at {self.threshold:g}: {self.verdict}." if self.verdict else ""
+        return f"The mean is {self.mean:.2f} ({ends}).{verdict}"
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What it is made of."""
+        relative = "" if self.relative_margin is None else f" ({self.relative_margin:.2%} of the mean)"
+        both = ""
+        if self.agreement:
+            both = " The two scores agree to {:.1%} of the first, {:.1%} of the second.".format(*self.agreement)
+        return (
+            f"{self.n} scores, standard deviation {self.sd:.4f}, margin {self.margin:.2f}{relative}, t = {self.t:.4f} "
+            f"({self.df} df), {_clamped(self.scale)}.{both}"
+        )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The interval as a table."""
+        return {"interval": _as_table(self)}
 
 
-def _old_attribute(interval: Any, name: str) -> Any:
-    new = {"low": "conf_low", "high": "conf_high", "level": "conf_level"}.get(name)
-    kind = type(interval).__name__
-    if new is None:
-        raise AttributeError(f"{kind} has no attribute {name!r}")
-    warn_renamed(f"{kind}.{name}", f"{kind}.{new}")
-    return getattr(interval, new)
+def _clamped(scale: tuple[float, float] | None) -> str:
+    return "not clamped to a scale" if scale is None else f"clamped to the scale {scale[0]:g} to {scale[1]:g}"
 
 
-@renamed_arguments(level="conf_level")
+def _as_table(interval: ArfInterval | TInterval) -> pa.Table:
+    row = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(interval).items()}
+    return pa.Table.from_pylist([row])
+
+
 def arf_interval(
     observation: float,
     prior: float,
@@ -142,7 +182,6 @@ def arf_interval(
     return ArfInterval(low, high, centre, margin, k, float(observation), float(prior), conf_level, distribution, ends)
 
 
-@renamed_arguments(level="conf_level")
 def t_interval(
     scores: Sequence[float],
     conf_level: float = 0.8,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import share
 from ordbridge.errors import InputError
 from ordbridge.reliability.correlation import complete_items, complete_table, items_left_out
 from ordbridge.reliability.jackknife import ONE_SIDED, estimate
-from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import proportion
 
 __all__ = ["ICC_FORMS", "cronbach_alpha", "icc", "mean_squares"]
+
+POINTS = 4096  # of the generalised interval; not random, so that an interval is always the same
 
 ICC_FORMS = {
     "1,1": "one-way random, single rating: each item has raters of its own",
@@ -28,11 +30,10 @@ ICC_FORMS = {
 }
 
 
-@takes_old_options
 def icc(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     form: str = "2,1",
@@ -52,14 +53,15 @@ def icc(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     form
         ``"1,1"``, ``"2,1"``, ``"3,1"``, ``"1,k"``, ``"2,k"`` or ``"3,k"``.
     raters
-        ``"random"``: the interval of McGraw & Wong (1996), from F distributions; ``"fixed"``: how far other items would
-        change the value for these raters. By default random for forms 1 and 2 and the F interval for form 3, in
-        which raters are fixed anyway.
+        ``"random"``: forms 1 and 3 have the interval of McGraw & Wong (1996), from F distributions, and form 2 the
+        generalised interval of Tian & Cappelleri (2004), which holds with few raters, too; ``"fixed"``: how far other
+        items would change the value for these raters. By default random for forms 1 and 2 and the F interval for form
+        3, in which raters are fixed anyway.
     conf_level
         Level of the interval; ``None`` for none.
 
@@ -67,7 +69,9 @@ def icc(
     ----------
     Shrout, P. E., & Fleiss, J. L. (1979). Intraclass correlations: uses in assessing rater reliability. Psychological
     Bulletin 86, 420-428. McGraw, K. O., & Wong, S. P. (1996). Forming inferences about some intraclass correlation
-    coefficients. Psychological Methods 1, 30-46.
+    coefficients. Psychological Methods 1, 30-46. Tian, L., & Cappelleri, J. C. (2004). A new approach for interval
+    estimation and hypothesis testing of a certain intraclass correlation coefficient: the generalized variable method.
+    Statistics in Medicine 23, 2125-2135.
 
     Examples
     --------
@@ -78,23 +82,22 @@ def icc(
     if form not in ICC_FORMS:
         raise InputError(f"form={form!r} is not a form of the ICC; use one of {', '.join(ICC_FORMS)}")
     name = f"ICC({form})"
-    given, ratings = _complete(data, item, rater, rating, scale, name)
+    given, ratings = _complete(data, item, participant, rating, scale, name)
     jackknife = conf_level if raters == "fixed" else None
     found = _estimated(ratings, given, form, name, f"Shrout & Fleiss (1979), {ICC_FORMS[form]}", raters, jackknife)
     if raters == "fixed" or conf_level is None:
         return found
     about = "fixed" if form.startswith("3") else "random"
-    low, high = _f_interval(ratings, form, share("conf_level", conf_level))
-    above, below = _f_interval(ratings, form, 2 * ONE_SIDED - 1)
-    found = replace(found, conf_low=low, conf_high=high, surely_above=above, surely_below=below)
+    low, high = _interval(ratings, form, proportion("conf_level", conf_level))
+    above, below = _interval(ratings, form, 2 * ONE_SIDED - 1)
+    found = replace(found, conf_low=low, conf_high=high, lower_bound=above, upper_bound=below)
     return replace(found, conf_level=conf_level, raters=about)
 
 
-@takes_old_options
 def cronbach_alpha(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -119,7 +122,7 @@ def cronbach_alpha(
     0.909
     """
     name = "Cronbach's α"
-    given, ratings = _complete(data, item, rater, rating, scale, name)
+    given, ratings = _complete(data, item, participant, rating, scale, name)
     definition = "raters as parts of a test: k/(k−1) · (1 − Σ var / var of sum)"
     return _estimated(ratings, given, "3,k", name, definition, raters, conf_level)
 
@@ -135,9 +138,9 @@ _FORMULAS: dict[str, Callable[..., float]] = {
 
 
 def _complete(
-    data: Any, item: str, rater: str, rating: str, scale: Sequence[Any] | None, name: str
+    data: Any, item: str, participant: str, rating: str, scale: Sequence[Any] | None, name: str
 ) -> tuple[Ratings, Ratings]:
-    given = prepare(data, item, rater, rating, scale)
+    given = prepare(data, item, participant, rating, scale)
     require(given, name, "interval")
     return given, complete_items(given, name)
 
@@ -187,27 +190,48 @@ def mean_squares(x: np.ndarray) -> tuple[float, float, float, float, int, int]:
     )
 
 
-def _f_interval(ratings: Ratings, form: str, conf_level: float) -> tuple[float | None, float | None]:
-    """Return the interval of McGraw & Wong (1996), table 7, or none where a mean square is zero."""
-    from scipy.stats import f
-
-    b, w, j, e, n, k = mean_squares(complete_table(ratings))
+def _interval(ratings: Ratings, form: str, conf_level: float) -> tuple[float | None, float | None]:
+    """Return the interval of a form, or none where a mean square is zero."""
+    squares = mean_squares(complete_table(ratings))
+    b, w, _, e, _, k = squares
     kind, size = form.split(",")
     if min(b, w if kind == "1" else e) <= 1e-12:
         return None, None
-    upper = (1 + conf_level) / 2
-    if kind == "2":
-        r = _FORMULAS["2,1"](b, w, j, e, n, k)
-        a, c = k * r / (n * (1 - r)), 1 + k * r * (n - 1) / (n * (1 - r))
-        v = (a * j + c * e) ** 2 / ((a * j) ** 2 / (k - 1) + (c * e) ** 2 / ((n - 1) * (k - 1)))
-        rest = k * j + (k * n - k - n) * e
-        f_low, f_high = f.ppf(upper, n - 1, v), f.ppf(upper, v, n - 1)
-        single = n * (b - f_low * e) / (f_low * rest + n * b), n * (f_high * b - e) / (rest + n * f_high * b)
-    else:
-        error, df = (w, n * (k - 1)) if kind == "1" else (e, (n - 1) * (k - 1))
-        ratios = b / error / f.ppf(upper, n - 1, df), b / error * f.ppf(upper, df, n - 1)
-        single = ratios[0], ratios[1]
-        single = (single[0] - 1) / (single[0] + k - 1), (single[1] - 1) / (single[1] + k - 1)
+    single = _generalised(*squares, conf_level) if kind == "2" else _f_interval(*squares, kind, conf_level)
     if size == "k":  # Spearman & Brown, which the single rating's interval goes through as well
-        single = tuple(k * r / (1 + (k - 1) * r) for r in single)
-    return float(single[0]), float(single[1])
+        single = single[0] * k / (1 + (k - 1) * single[0]), single[1] * k / (1 + (k - 1) * single[1])
+    return single
+
+
+def _f_interval(
+    b: float, w: float, j: float, e: float, n: int, k: int, kind: str, conf_level: float
+) -> tuple[float, float]:
+    """Return the interval of McGraw & Wong (1996), table 7, of forms 1,1 and 3,1."""
+    from scipy.stats import f
+
+    error, df = (w, n * (k - 1)) if kind == "1" else (e, (n - 1) * (k - 1))
+    upper = (1 + conf_level) / 2
+    low, high = b / error / f.ppf(upper, n - 1, df), b / error * f.ppf(upper, df, n - 1)
+    return float((low - 1) / (low + k - 1)), float((high - 1) / (high + k - 1))
+
+
+def _generalised(b: float, w: float, j: float, e: float, n: int, k: int, conf_level: float) -> tuple[float, float]:
+    """Return the interval of form 2,1 by Tian & Cappelleri (2004): what the mean squares' expectations may have been.
+
+    A mean square over its expectation is χ² over its degrees of freedom. McGraw & Wong's interval takes the raters'
+    share of the error for known: with 200 items and 3 raters it covers .83.
+    """
+    between, raters, residual = _chi_squares(n, k)
+    draws = _FORMULAS["2,1"](b / between, w, j / raters, e / residual, n, k)
+    low, high = np.quantile(draws, [(1 - conf_level) / 2, (1 + conf_level) / 2])
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=8)
+def _chi_squares(n: int, k: int) -> np.ndarray:
+    """Return χ² over its degrees of freedom for items, raters and residual, at points that fill the cube evenly."""
+    from scipy.stats import chi2, qmc
+
+    points = qmc.Sobol(3, scramble=False).random(POINTS) + 0.5 / POINTS
+    df = np.array([n - 1, k - 1, (n - 1) * (k - 1)])
+    return (chi2.ppf(points, df) / df).T

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import choice, share
 from ordbridge.errors import InputError
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import choice, proportion
 
 __all__ = [
     "TOGETHER",
@@ -202,7 +202,7 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
         v_raters, single = _variance(to(found.without_raters)), _of_single_ratings(found, to)
         total, df = combined(total, v_raters, single, len(found.without_items), len(found.without_raters))
     if total <= 0:
-        same = {name: found.whole for name in ("conf_low", "conf_high", "surely_above", "surely_below")}
+        same = {name: found.whole for name in ("conf_low", "conf_high", "lower_bound", "upper_bound")}
         few = len(found.without_items) < FEW
         note = "the coefficient is the same without any of the items or raters, so that the interval has no width"
         return {"note": f"no interval: {note}"} if few else same | {"note": note}
@@ -214,8 +214,8 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     return {
         "conf_low": bound((1 - conf_level) / 2),
         "conf_high": bound((1 + conf_level) / 2),
-        "surely_above": bound(1 - ONE_SIDED),
-        "surely_below": bound(ONE_SIDED),
+        "lower_bound": bound(1 - ONE_SIDED),
+        "upper_bound": bound(ONE_SIDED),
     }
 
 
@@ -252,7 +252,7 @@ def estimate(
         A faster way to leave out items and raters, for coefficients that have one.
     """
     if conf_level is not None:
-        share("conf_level", conf_level)
+        proportion("conf_level", conf_level)
     about = raters_as(ratings, raters)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(ratings))

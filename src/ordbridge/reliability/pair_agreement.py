@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import choice
 from ordbridge.reliability import pairs
 from ordbridge.reliability.agreement import CHANCE_LEAVES_NOTHING, NO_COMMON_ITEMS, agreement_ratings, weight_matrix
 from ordbridge.reliability.correlation import over_pairs
 from ordbridge.reliability.jackknife import estimate
-from ordbridge.reliability.old_options import takes_old_options
 from ordbridge.reliability.pairs import CommonItems, common_items
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import choice
 
 __all__ = ["cohen_kappa", "davies_fleiss_kappa"]
 
 
-@takes_old_options
 def cohen_kappa(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     weights: str | None = None,
@@ -42,7 +40,7 @@ def cohen_kappa(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     weights
         ``None`` (only equal categories agree), ``"linear"`` or ``"quadratic"``: agreement falls with the distance of
@@ -64,7 +62,7 @@ def cohen_kappa(
     """
     choice("weights", weights, (None, "linear", "quadratic"))
     level = "nominal" if weights is None else "ordinal"
-    ratings = agreement_ratings(data, item, rater, rating, scale, "Cohen's κ", level)
+    ratings = agreement_ratings(data, item, participant, rating, scale, "Cohen's κ", level)
     w = weight_matrix(ratings, weights)
     kind = "unweighted" if weights is None else f"{weights} weights"
     return over_pairs(
@@ -78,11 +76,10 @@ def cohen_kappa(
     )
 
 
-@takes_old_options
 def davies_fleiss_kappa(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     scale: Sequence[Any] | None = None,
@@ -106,7 +103,7 @@ def davies_fleiss_kappa(
     >>> round(davies_fleiss_kappa([[1, 1, 1], [2, 2, 1], [3, 3, 3], [2, 2, 2]]).estimate, 4)
     0.75
     """
-    ratings = agreement_ratings(data, item, rater, rating, scale, "Davies & Fleiss' κ")
+    ratings = agreement_ratings(data, item, participant, rating, scale, "Davies & Fleiss' κ")
 
     def mean_of(common: CommonItems) -> float:
         observed, expected, *_ = pairs.observed_and_expected(common, None)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ordbridge.checks import choice, share, whole
 from ordbridge.errors import InputError
 from ordbridge.reliability.ratings import prepare
 from ordbridge.reliability.variance_components import ITEM, SYSTEM, TEXT, Generalizability, generalizability
+from ordbridge.render.layout import Section, ShownTable
+from ordbridge.results import Finding, Result
+from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.formatting import interval_text, r_text
 
 __all__ = ["ReliabilityPlan", "plan"]
 
@@ -26,8 +29,8 @@ _SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class ReliabilityPlan:
+@dataclass(frozen=True, repr=False)
+class ReliabilityPlan(Result):
     """Designs and the reliability of their means; see :func:`plan`.
 
     Attributes
@@ -37,16 +40,36 @@ class ReliabilityPlan:
         whether it ``reaches`` the target.
     recommended
         The row with the fewest ratings that reaches it, or ``None``.
-    sentence
-        The answer.
+    answer
+        The design in words.
     components
         Where the variance of the pilot's ratings comes from.
     """
 
+    kind: ClassVar[str] = "reliability-plan"
+    title = "How many raters and items make means reliable?"
     designs: pa.Table
     recommended: dict[str, Any] | None
-    sentence: str
+    answer: str = field()
     components: Generalizability
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
+        """What to know about the components."""
+        return self.components.findings
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The designs, and the components of the pilot."""
+        return {"designs": self.designs, **self.components.tables}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the designs."""
+        return [ShownTable(self.designs)]
+
+    def sections(self) -> Sequence[Section]:
+        """Return the components of the pilot."""
+        return [Section("Where the pilot's variance comes from", tuple(self.components.main()))]
 
 
 def plan(
@@ -91,18 +114,20 @@ def plan(
     Examples
     --------
     >>> judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> plan(judges, 0.9, draws=0).sentence
-    'The mean of an item has a reliability of 0.91 with 4 ratings of each text.'
+    >>> plan(judges, 0.9, draws=0).answer
+    'The mean of an item has a reliability of .91 with 4 ratings of each text.'
     """
-    share("target", target)
+    proportion("target", target)
     choice("what", what, (None, SYSTEM, TEXT))
     choice("kind", kind, ("relative", "absolute"))
-    columns = {name: options.pop(name) for name in ("item", "rater", "rating", "scale", "system") if name in options}
+    columns = {
+        name: options.pop(name) for name in ("item", "participant", "rating", "scale", "system") if name in options
+    }
     ratings = prepare(pilot, **columns)
     found = generalizability(ratings, draws=draws, **options)
     systems = len({label[1] for label in ratings.items}) if ratings.text != ITEM else 0
     if what == SYSTEM and not systems:
-        raise InputError("the pilot has no systems to tell apart; use what='text'")
+        raise InputError("the pilot has no systems to tell apart; ask for texts (`what`)")
     about = SYSTEM if systems and what != TEXT else TEXT if systems else ITEM
     tried = [whole("items", m, least=1) for m in items or ITEMS] if about == SYSTEM else [1]
     rows = []
@@ -124,7 +149,7 @@ def plan(
     good = [row for row in rows if row["reaches"]]
     best = min(good, key=lambda row: (row["ratings"], row["items"])) if good else None
     designs = pa.Table.from_pylist(rows, schema=_SCHEMA)
-    return ReliabilityPlan(designs, best, _sentence(best, rows, about, kind, target), found)
+    return ReliabilityPlan(designs, best, _sentence(best, rows, about, kind, target, found.conf_level), found)
 
 
 def _smallest(found: Generalizability, what: str, kind: str, m: int, target: float) -> int:
@@ -132,15 +157,17 @@ def _smallest(found: Generalizability, what: str, kind: str, m: int, target: flo
     return next((n for n in range(1, MOST_RATERS + 1) if found.of(what, kind, n, m) >= target), MOST_RATERS)
 
 
-def _sentence(best: dict[str, Any] | None, rows: list[dict[str, Any]], what: str, kind: str, target: float) -> str:
+def _sentence(
+    best: dict[str, Any] | None, rows: list[dict[str, Any]], what: str, kind: str, target: float, conf_level: float
+) -> str:
     mean = "A system's mean" if what == SYSTEM else f"The mean of {'an item' if what == ITEM else 'a text'}"
     row = best or max(rows, key=lambda row: row["estimate"])
-    ends = "" if row["conf_low"] is None else f" [{row['conf_low']:.2f}, {row['conf_high']:.2f}]"
+    ends = "" if row["conf_low"] is None else f" ({interval_text(row, conf_level)})"
     size = f"{row['items']} items and " if what == SYSTEM else ""
     total = f", {row['ratings']} in all" if what == SYSTEM else ""
     kind = "a reliability" if kind == "relative" else "an absolute reliability"
     with_what = f"{size}{row['ratings_per_text']} rating{'s' * (row['ratings_per_text'] > 1)} of each text"
-    reached = f"has {kind} of {row['estimate']:.2f}{ends} with {with_what}"
+    reached = f"has {kind} of {r_text(row['estimate'])}{ends} with {with_what}"
     if best is not None:
         return f"{mean} {reached}{total}."
-    return f"No design that was tried reaches {target:g}: {mean[0].lower()}{mean[1:]} {reached} at most."
+    return f"No design that was tried reaches {target:g}. At most {mean[0].lower()}{mean[1:]} {reached}."

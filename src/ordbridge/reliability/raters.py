@@ -1,8 +1,8 @@
-"""One row per pair of raters, one row per rater, one row per rater and category."""
+"""One row per pair of raters, one row per rater."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from ordbridge.reliability import pairs
 from ordbridge.reliability.flags import standing
 from ordbridge.reliability.pairs import CommonItems, common_items
 from ordbridge.reliability.ratings import Ratings
+from ordbridge.results import Finding, found
 
-__all__ = ["MANY_CATEGORIES", "describe_pairs", "describe_raters", "use_of_categories"]
+__all__ = ["describe_pairs", "describe_raters", "outlying"]
 
-MANY_CATEGORIES = 20
+MOST_NAMED = 5  # outlying raters who are findings of their own
 
 
 def describe_pairs(ratings: Ratings, level: str) -> pa.Table:
@@ -29,8 +30,8 @@ def describe_pairs(ratings: Ratings, level: str) -> pa.Table:
     ]
     return pa.table(
         {
-            "rater_a": pa.array(names[common.a], pa.string()),
-            "rater_b": pa.array(names[common.b], pa.string()),
+            "participant_a": pa.array(names[common.a], pa.string()),
+            "participant_b": pa.array(names[common.b], pa.string()),
             "n_common": pa.array(common.size, pa.int64()),
             "kappa": pa.array(kappa, pa.float64(), from_pandas=True),
             "gamma": pa.array(gamma, pa.float64(), from_pandas=True),
@@ -45,35 +46,35 @@ def _kappa_and_gamma(common: CommonItems, ratings: Ratings, level: str) -> tuple
 
 
 def describe_raters(ratings: Ratings, level: str) -> list[dict[str, Any]]:
-    """Return one row per rater: severity, consistency, mean κ and γ with the others, and whether he stands apart."""
-    found = standing(ratings, level)
+    """Return one row per rater: leniency, consistency, mean κ and γ with the others, and why the rater is flagged."""
+    place = standing(ratings, level)
     common = common_items(ratings, least=1)
     mean_kappa, mean_gamma = (_mean_by_rater(common, values) for values in _kappa_and_gamma(common, ratings, level))
     total = np.bincount(ratings.column, weights=ratings.points[ratings.code], minlength=len(ratings.raters))
     rows = []
     for j, name in enumerate(ratings.raters):
         n = int(ratings.per_rater[j])
-        reason = found.reason(j, n)
+        reasons = place.reasons(j)
         rows.append(
             {
-                "rater": str(name),
+                "participant": str(name),
                 "n_items": n,
                 "mean": None if ratings.scores is None else float(total[j] / n),
-                "severity": _number(found.severity[j]),
-                "consistency": _number(found.consistency[j]),
+                "leniency": _number(place.leniency[j]),
+                "consistency": _number(place.consistency[j]),
                 "mean_kappa": _number(mean_kappa[j]),
                 "mean_gamma": _number(mean_gamma[j]),
-                "severity_p": _number(found.severity_p[j]),
-                "consistency_p": _number(found.consistency_p[j]),
-                "flagged": bool(reason),
-                "reason": reason,
+                "leniency_p": _number(place.leniency_p[j]),
+                "consistency_p": _number(place.consistency_p[j]),
+                "flagged": bool(reasons),
+                "reason": ", ".join(reasons),
             }
         )
     return rows
 
 
 def _mean_by_rater(common: CommonItems, of_pair: np.ndarray) -> np.ndarray:
-    """Return each rater's mean over the pairs that he is in, weighted by common items."""
+    """Return each rater's mean over all pairs with that rater, weighted by common items."""
     has = np.isfinite(of_pair)
     raters = np.concatenate([common.a[has], common.b[has]])
     weight = np.tile(common.size[has], 2).astype(float)
@@ -86,17 +87,20 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def use_of_categories(ratings: Ratings) -> list[dict[str, Any]]:
-    """Return one row per rater and category: how often it was used. Many values are put into ten equal steps."""
-    codes, labels = ratings.code, [str(category) for category in ratings.categories]
-    if len(labels) > MANY_CATEGORIES and ratings.scores is not None:
-        edges = np.linspace(ratings.scores[0], ratings.scores[-1], 11)
-        codes = np.clip(np.searchsorted(edges, ratings.scores, side="right") - 1, 0, 9)[codes]
-        labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
-    q = len(labels)
-    counts = np.bincount(ratings.column * q + codes, minlength=len(ratings.raters) * q).reshape(-1, q)
+def outlying(rows: Sequence[dict[str, Any]], subject: str) -> list[Finding]:
+    """Return the outlying raters of a criterion as findings; of many, how many there are."""
+    flagged = [row for row in rows if row["flagged"]]
+    if len(flagged) > MOST_NAMED:
+        return [found("many-outlying-raters", subject, n=len(flagged), of=len(rows))]
     return [
-        {"rater": str(name), "category": label, "count": int(count), "share": float(count / line.sum())}
-        for name, line in zip(ratings.raters, counts, strict=True)
-        for label, count in zip(labels, line, strict=True)
+        found(
+            f"rater-{reason}",
+            subject,
+            participant=row["participant"],
+            points=None if row["leniency"] is None else abs(row["leniency"]),
+            consistency=row["consistency"],
+            n=row["n_items"],
+        )
+        for row in flagged
+        for reason in row["reason"].split(", ")
     ]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import tables
-from ordbridge.checks import number
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.reading import RatingTable, read, tables
+from ordbridge.results import found
+from ordbridge.support.arguments import number
 
-__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_ratings", "require"]
+__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_for", "read_ratings", "require"]
 
+MANY_CATEGORIES = 20  # more are shown in ten equal steps
 GAP = -1
 MOST_POINTS = 5_000  # between the ends of a scale of whole numbers; tables of agreement grow with their square
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -87,6 +90,21 @@ class Ratings:
         rated = coo_array((np.ones(len(self.row), dtype=np.int32), (self.row, self.column)), shape=shape).tocsr()
         return int(triu(rated.T @ rated, k=1).count_nonzero())
 
+    def use_of_categories(self) -> list[dict[str, Any]]:
+        """Return one row per rater and category: how often it was used. Many values are put into ten equal steps."""
+        codes, labels = self.code, [str(category) for category in self.categories]
+        if len(labels) > MANY_CATEGORIES and self.scores is not None:
+            edges = np.linspace(self.scores[0], self.scores[-1], 11)
+            codes = np.clip(np.searchsorted(edges, self.scores, side="right") - 1, 0, 9)[codes]
+            labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
+        q = len(labels)
+        counts = np.bincount(self.column * q + codes, minlength=len(self.raters) * q).reshape(-1, q)
+        return [
+            {"participant": str(name), "category": label, "count": int(count), "share": float(count / line.sum())}
+            for name, line in zip(self.raters, counts, strict=True)
+            for label, count in zip(labels, line, strict=True)
+        ]
+
     @property
     def texts(self) -> str:
         """What items are, in the plural."""
@@ -125,6 +143,10 @@ class Ratings:
         kept = replace(kept, column=new[kept.column], raters=tuple(raters))
         return kept._rows(kept.per_item > 0)
 
+    def first_of_each(self) -> Ratings:
+        """Return each rater's first rating of each item."""
+        return self.only(np.unique(self.row * len(self.raters) + self.column, return_index=True)[1])
+
     def rated_by(self, at_least: int) -> Ratings:
         """Return the items with at least so many ratings."""
         return self._rows(self.per_item >= at_least)
@@ -144,7 +166,7 @@ class Ratings:
 def prepare(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     scale: Sequence[Any] | None = None,
     *,
@@ -158,9 +180,10 @@ def prepare(
     Parameters
     ----------
     data
-        A long table (anything :func:`ordbridge.tables.to_arrow` takes: one row per rating), an items × raters matrix
+        A long table (anything :func:`ordbridge.reading.tables.to_arrow` takes: one row per rating), an items × raters
+        matrix
         (array or nested lists, gaps as ``None`` or NaN), or :class:`Ratings`, which are returned as they are.
-    item, rater, rating
+    item, participant, rating
         Columns of the long table.
     scale
         ``(lowest, highest)`` of a numeric scale, or all its categories in order. Ratings outside of it are refused;
@@ -176,30 +199,40 @@ def prepare(
     """
     if isinstance(data, Ratings):
         return data
-    ratings = read_ratings(data, item, rater, rating, scale, system=system)
-    _, first = np.unique(ratings.row * len(ratings.raters) + ratings.column, return_index=True)
-    repeats = len(ratings.row) - len(first)
-    if repeats:
+    ratings = read_ratings(data, item, participant, rating, scale, system=system)
+    first = ratings.first_of_each()
+    if repeats := len(ratings.code) - len(first.code):
         _refuse_forgotten_criterion(data, ratings)
-        warnings.warn(
-            f"{repeats} of {len(ratings.row)} ratings are repeats by the same rater of the same {ratings.text}: the "
-            "first of each counts between raters, the others tell how stable a rater is",
-            StatisticalWarning,
-            stacklevel=2,
-        )
-    return ratings.only(first)
+        warnings.warn(found("texts-rated-twice", n=repeats, text=ratings.text).text, StatisticalWarning, stacklevel=2)
+    return first
+
+
+def read_for(source: Any, level: str | None, scale: Sequence[Any] | None, options: Mapping[str, Any]) -> RatingTable:
+    """Read ratings; words need an order only where the level of measurement does."""
+    if level is not None and level not in LEVELS:
+        raise InputError(f"level={level!r} is not a level of measurement; use one of {', '.join(LEVELS)}")
+    given = {name: value for name, value in options.items() if value is not None}
+    if "levels" not in given and not isinstance(source, RatingTable):
+        words = scale is not None and any(isinstance(point, str) for point in scale)
+        if scale is not None:
+            given |= {"levels": [str(point) for point in scale]} if words else {"scale": (scale[0], scale[-1])}
+        if level in (None, "nominal") and not words:
+            given["levels"] = "unordered"
+    return read(source, **given)
 
 
 def read_ratings(
     data: Any,
     item: str,
-    rater: str,
+    participant: str,
     rating: str,
     scale: Sequence[Any] | None,
     *,
     system: str | None = "system",
 ) -> Ratings:
     """Do what :func:`prepare` does, but keep repeated ratings, in the order of the rows."""
+    if isinstance(data, Ratings):
+        return data
     text = "item"
     items: tuple[Any, ...]
     if isinstance(data, (np.ndarray, list, tuple)):
@@ -209,7 +242,7 @@ def read_ratings(
         rows, columns = (index.ravel() for index in np.indices(matrix.shape))
         labels = pa.chunked_array([_arrow(matrix.ravel())])
     else:
-        table = tables.to_arrow(data, only=[name for name in (item, rater, rating, system) if name is not None])
+        table = tables.to_arrow(data, only=[name for name in (item, participant, rating, system) if name is not None])
         items, rows = _labels(tables.column(table, item, role="item"), item)
         if _has_systems(table, system, item):
             systems, system_of_row = _labels(table[system], str(system))
@@ -218,14 +251,14 @@ def read_ratings(
                 text = f"text ({item} × {system})"
                 pairs = [divmod(both, len(systems)) for both in texts.tolist()]
                 items = tuple((items[of_item], systems[of_system]) for of_item, of_system in pairs)
-        raters, columns = _labels(tables.column(table, rater, role="rater"), rater)
+        raters, columns = _labels(tables.column(table, participant, role="participant"), participant)
         labels = tables.column(table, rating, role="rating")
     categories, scores, ordered, codes = _categories(labels, scale, items, raters, rows, columns)
     given = codes != GAP
     if not given.any():
         raise InputError("there are no ratings: every cell is empty")
-    found = Ratings(rows[given], columns[given], codes[given], categories, scores, ordered, items, raters, text)
-    return found.of_raters([r for r, number in zip(raters, found.per_rater, strict=True) if number])
+    read = Ratings(rows[given], columns[given], codes[given], categories, scores, ordered, items, raters, text)
+    return read.of_raters([r for r, number in zip(raters, read.per_rater, strict=True) if number])
 
 
 def _has_systems(table: pa.Table, system: str | None, item: str) -> bool:
@@ -308,9 +341,11 @@ def _labels(column: pa.ChunkedArray, name: str) -> tuple[tuple[Any, ...], np.nda
         row = column.is_null().to_pylist().index(True) + 1
         raise InputError(f"column {name!r} is empty in row {row}; fill it in or drop the row")
     try:
-        encoded = tables.undictionaried(column).combine_chunks().dictionary_encode()
+        encoded = tables.decode_dictionary(column).combine_chunks().dictionary_encode()
         labels = encoded.dictionary.to_pylist()
-        order = sorted(range(len(labels)), key=lambda position: labels[position])
+        numbered = all(isinstance(label, str) and label.isascii() and label.isdigit() for label in labels)
+        keys = [(int(label), label) for label in labels] if numbered else labels  # read as text: 2 before 10
+        order = sorted(range(len(labels)), key=lambda position: keys[position])
     except (pa.ArrowException, TypeError):
         raise InputError(f"column {name!r} has the type {column.type}; make it text or numbers") from None
     rank = np.empty(len(labels), dtype=np.int64)
@@ -333,7 +368,7 @@ def _categories(
     if pa.types.is_dictionary(labels.type):
         if labels.type.ordered and scale is None and len(labels):
             scale, ordered = labels.unify_dictionaries().chunk(0).dictionary.to_pylist(), True
-        labels = tables.undictionaried(labels)
+        labels = tables.decode_dictionary(labels)
     if pa.types.is_boolean(labels.type):
         labels = labels.cast(pa.int8())
     numeric = pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type) or pa.types.is_decimal(labels.type)
@@ -357,7 +392,7 @@ def _categories(
         row = int(np.argmax(codes == -2))
         raise InputError(
             f"the rating {labels[row].as_py()!r} (item {items[rows[row]]!r}, rater {raters[columns[row]]!r}) "
-            f"is outside the scale {', '.join(map(str, scale or ()))}"
+            f"is outside the scale {', '.join(f'{p:g}' if isinstance(p, float) else str(p) for p in scale or ())}"
         )
     scores = np.array(categories, dtype=float) if numeric else None
     return tuple(categories), scores, numeric or ordered or scale is not None, codes

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from ordbridge.deprecated import warn_renamed
 
 __all__ = ["Coefficient"]
 
@@ -30,7 +27,7 @@ class Coefficient:
         Confidence level of the interval.
     raters
         ``"random"`` when the interval is about raters like these, ``"fixed"`` when it is about these raters only.
-    surely_above, surely_below
+    lower_bound, upper_bound
         One-sided bounds, each right with a probability of 95 %: labels are read from them.
     statistic, df, p_value
         Test against "no association", for the coefficients that come with one.
@@ -49,17 +46,9 @@ class Coefficient:
     n_missing: int
     conf_level: float | None = 0.95
     raters: str = "fixed"
-    surely_above: float | None = None
-    surely_below: float | None = None
+    lower_bound: float | None = None
+    upper_bound: float | None = None
     statistic: float | None = None
     df: float | None = None
     p_value: float | None = None
     note: str = ""
-
-    def __getattr__(self, name: str) -> Any:
-        """Find old names of the attributes, for one release."""
-        new = {"value": "estimate", "low": "conf_low", "high": "conf_high", "confidence": "conf_level"}.get(name)
-        if new is None:
-            raise AttributeError(f"a Coefficient has no attribute {name!r}")
-        warn_renamed(f"Coefficient.{name}", f"Coefficient.{new}")
-        return getattr(self, new)

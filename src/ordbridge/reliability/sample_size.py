@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import choice, share, whole
 from ordbridge.errors import InputError
 from ordbridge.reliability.agreement import conger_kappa
 from ordbridge.reliability.alpha import krippendorff_alpha
 from ordbridge.reliability.jackknife import interval_of, leave_out
 from ordbridge.reliability.ratings import LEVELS, Ratings, prepare
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import choice, proportion, whole
 
 __all__ = ["items_needed"]
 
@@ -70,11 +70,11 @@ def items_needed(
 
     choice("coefficient", coefficient, ("alpha", "kappa"))
     choice("level", level, LEVELS)
-    share("margin", margin)
+    proportion("margin", margin)
     if (expected is None) == (pilot is None):
         raise InputError("give either the expected value or a pilot's ratings")
     if pilot is None:
-        ratings = _simulated(share("expected", expected), level, whole("raters", raters, 2), categories, seed)
+        ratings = _simulated(proportion("expected", expected), level, whole("raters", raters, 2), categories, seed)
     else:
         ratings = prepare(pilot)
     function: Callable[..., Coefficient] = conger_kappa if coefficient == "kappa" else krippendorff_alpha
@@ -90,7 +90,7 @@ def items_needed(
     groups = len(found.without_items)
     variance = (groups - 1) / groups * ((found.without_items - found.without_items.mean()) ** 2).sum()
     per_item = variance * len(ratings.items)
-    z = norm.ppf((1 + share("conf_level", conf_level)) / 2)
+    z = norm.ppf((1 + proportion("conf_level", conf_level)) / 2)
     return max(2, int(np.ceil(per_item * (z / margin) ** 2)))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import share
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import proportion
 
 __all__ = ["as_scores", "finite", "spread_of", "t_quantile", "verdict_on"]
 
@@ -50,7 +50,7 @@ def t_quantile(conf_level: float, n: int) -> float:
     """Return Student's quantile for the interval of n scores."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + share("conf_level", conf_level)) / 2, n - 1))
+    return float(t.ppf((1 + proportion("conf_level", conf_level)) / 2, n - 1))
 
 
 def verdict_on(low: float, mean: float, high: float, threshold: float) -> str:

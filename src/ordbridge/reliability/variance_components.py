@@ -11,12 +11,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share, whole
 from ordbridge.errors import FitError, InputError
 from ordbridge.models.api import clmm, lmer
 from ordbridge.models.columns import Column
@@ -25,6 +24,11 @@ from ordbridge.models.inference.resampling import with_response
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.reliability.intraclass import ICC_FORMS
 from ordbridge.reliability.ratings import Ratings, prepare, require
+from ordbridge.render import figures
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
+from ordbridge.results import Finding, Result, found
+from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.formatting import interval_text, r_text
 
 __all__ = ["Generalizability", "generalizability", "quick_draws"]
 
@@ -38,7 +42,7 @@ ITEM, RATER, SYSTEM, TEXT, RESIDUAL = "item", "participant", "system", "text", "
 
 
 @dataclass(frozen=True)
-class Generalizability:
+class Generalizability(Result):
     """Components of variance and the reliabilities that follow from them; see :func:`generalizability`.
 
     Attributes
@@ -58,10 +62,10 @@ class Generalizability:
         Level of the intervals; ratings that a text has (harmonic mean) and items, of the study itself.
     latent
         Whether the components are of the latent quality (clmm).
-    note
-        What to know about it.
     """
 
+    kind: ClassVar[str] = "generalizability"
+    title = "Where does the variance of the ratings come from?"
     components: pa.Table
     reliability: pa.Table
     icc: pa.Table | None = None
@@ -70,9 +74,9 @@ class Generalizability:
     per_text: float = 1.0
     n_items: int = 1
     latent: bool = False
-    note: str = ""
+    findings: tuple[Finding, ...] = ()
 
-    def of(self, what: str, kind: str, n_raters: int, n_items: int = 1) -> float:
+    def of(self, what: str, kind: str, n_raters: float, n_items: int = 1) -> float:
         """Return one reliability, for any numbers of raters and items.
 
         Examples
@@ -85,7 +89,7 @@ class Generalizability:
         found = _reliability(dict(zip(names, map(np.asarray, variances), strict=True)), what, kind, n_raters, n_items)
         return float(found)
 
-    def interval(self, what: str, kind: str, n_raters: int, n_items: int = 1) -> tuple[float, float] | None:
+    def interval(self, what: str, kind: str, n_raters: float, n_items: int = 1) -> tuple[float, float] | None:
         """Return the interval of :meth:`of`, or ``None`` without draws."""
         if self.draws is None or self.draws.num_rows < FEWEST_DRAWS:
             return None
@@ -96,20 +100,43 @@ class Generalizability:
         return _ends(estimate, _reliability(drawn, what, kind, n_raters, n_items), size, self.conf_level)
 
     @property
-    def sentence(self) -> str:
-        """What five raters of each text would reach, in a sentence."""
+    def answer(self) -> str:  # type: ignore[override]
+        """What five raters of each text would reach."""
         rows = self.reliability.to_pylist()
         what = SYSTEM if any(row["object"] == SYSTEM for row in rows) else rows[0]["object"]
         row = next(r for r in rows if r["object"] == what and r["kind"] == "relative" and r["n_raters"] == 5)
-        ends = "" if row["conf_low"] is None else f" [{row['conf_low']:.2f}, {row['conf_high']:.2f}]"
-        mean = f"a system's mean over {row['n_items']} items" if what == SYSTEM else f"the mean of {_article(what)}"
-        return f"With 5 raters of each text, the reliability of {mean} is {row['estimate']:.2f}{ends}."
+        ends = "" if row["conf_low"] is None else f" ({interval_text(row, self.conf_level)})"
+        mean = f"system means over {row['n_items']} items" if what == SYSTEM else f"{what} means"
+        return f"With 5 raters of each text, {mean} have a reliability of {r_text(row['estimate'])}{ends}."
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The components, the D-study and the intraclass correlations."""
+        found = {"components": self.components, "reliability": self.reliability}
+        return found if self.icc is None else found | {"icc": self.icc}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the components of variance."""
+        return [ShownTable(self.components, "Components of variance")]
+
+    def sections(self) -> Sequence[Section]:
+        """Return the D-study, and the intraclass correlations."""
+        grown = ShownPicture("d-study", "How reliability grows with raters (relative: order; absolute: level)")
+        grids = [ShownTable(table, caption) for table, caption in (
+            (self.reliability, "Reliability of means"),
+            (self.icc, "Intraclass correlations from these components (all ratings, gaps or not)"),
+        ) if table is not None and table.num_rows]  # fmt: skip
+        return [Section("What more raters would buy", (grown, *grids))]
+
+    def figures(self) -> Figures:
+        """Return the picture of the D-study."""
+        return Figures({"d-study": lambda: figures.d_study(self)})
 
 
 def generalizability(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     system: str | None = "system",
@@ -134,7 +161,7 @@ def generalizability(
 
     Parameters
     ----------
-    data, item, rater, rating, system, scale
+    data, item, participant, rating, system, scale
         See :func:`ordbridge.reliability.prepare`.
     model
         ``"lmer"``: components of the ratings as numbers; ``"clmm"``: of the latent quality behind ordinal ratings.
@@ -160,10 +187,10 @@ def generalizability(
     """
     choice("model", model, ("lmer", "clmm"))
     whole("draws", draws, least=0)
-    share("conf_level", conf_level)
-    ratings = prepare(data, item, rater, rating, scale, system=system)
+    proportion("conf_level", conf_level)
+    ratings = prepare(data, item, participant, rating, scale, system=system)
     require(ratings, "generalizability", "interval" if model == "lmer" else "ordinal")
-    ratings, note = _not_too_many(ratings, seed)
+    ratings, findings = _not_too_many(ratings, seed)
     factors = _factors(ratings)
     text = {TEXT: ratings.row}
     response = ratings.points[ratings.code]
@@ -179,7 +206,7 @@ def generalizability(
         }
     )
     enough = len(drawn[RESIDUAL]) >= max(FEWEST_DRAWS, draws // 2)
-    found = Generalizability(
+    result = Generalizability(
         table,
         table,
         draws=pa.table({name: drawn[name] for name in components}) if enough else None,
@@ -187,33 +214,33 @@ def generalizability(
         per_text=len(ratings.items) / float((1 / ratings.per_item).sum()),
         n_items=len(np.unique(factors[ITEM])),
         latent=model == "clmm",
-        note=note,
+        findings=findings,
     )
     cells = [
         (what, kind, n, m)
         for what in ([SYSTEM, TEXT] if SYSTEM in factors else [ITEM])
         for kind in ("relative", "absolute")
-        for m in ((items or (found.n_items,)) if what == SYSTEM else (1,))
+        for m in ((items or (result.n_items,)) if what == SYSTEM else (1,))
         for n in sorted({*(whole("raters", n, least=1) for n in raters), 5})
     ]
     names = ("object", "kind", "n_raters", "n_items")
     rows = [
-        {**dict(zip(names, cell, strict=True)), "estimate": found.of(*cell), **_columns(found.interval(*cell))}
+        {**dict(zip(names, cell, strict=True)), "estimate": result.of(*cell), **_columns(result.interval(*cell))}
         for cell in cells
     ]
     everything: dict[str, Any] = {**components, **{f"one-way {name}": value for name, value in one_way.items()}}
     forms = []
     for form in ICC_FORMS:
-        value = float(_intraclass(everything, form, found.per_text))
-        size = (found.per_text if form.endswith("1") else 1.0) * (LATENT_SIZE if found.latent else 1)
+        value = float(_intraclass(everything, form, result.per_text))
+        size = (result.per_text if form.endswith("1") else 1.0) * (LATENT_SIZE if result.latent else 1)
         if np.isfinite(value):
-            drawn_value = _intraclass(drawn, form, found.per_text) if enough else None
+            drawn_value = _intraclass(drawn, form, result.per_text) if enough else None
             ends = None if drawn_value is None else _ends(value, drawn_value, size, conf_level)
             forms.append({"form": form, "estimate": value, **_columns(ends)})
     numbers = [(name, pa.float64()) for name in ("estimate", "conf_low", "conf_high")]
     labels = [("object", pa.string()), ("kind", pa.string()), ("n_raters", pa.int64()), ("n_items", pa.int64())]
     return replace(
-        found,
+        result,
         reliability=pa.Table.from_pylist(rows, schema=pa.schema([*labels, *numbers])),
         icc=pa.Table.from_pylist(forms, schema=pa.schema([("form", pa.string()), *numbers])),
     )
@@ -387,17 +414,14 @@ def _drawn(split: _Split, one_way: _Split, draws: int, seed: int) -> dict[str, n
     return {name: np.array([one[name] for one in found]) for name in names}
 
 
-def _not_too_many(ratings: Ratings, seed: int) -> tuple[Ratings, str]:
+def _not_too_many(ratings: Ratings, seed: int) -> tuple[Ratings, tuple[Finding, ...]]:
     """Return a random choice of items where there are more ratings than a model takes in seconds."""
     most = MOST_RATINGS if ratings.text == "item" else MOST_WITH_SYSTEMS
     if len(ratings.code) <= most:
-        return ratings, ""
+        return ratings, ()
     order = np.random.default_rng(seed).permutation(len(ratings.items))
     kept = order[: max(2, int(np.searchsorted(np.cumsum(ratings.per_item[order]), most)))]
     some = ratings.only(np.isin(ratings.row, kept)).rated_by(1)
     raters = [r for r, number in zip(some.raters, some.per_rater, strict=True) if number]
-    return some.of_raters(raters), f"components are from {len(kept)} of {len(ratings.items)} {ratings.texts}, at random"
-
-
-def _article(what: str) -> str:
-    return f"an {what}" if what == ITEM else f"a {what}"
+    chosen = found("components-of-some-items", n=len(kept), of=len(ratings.items), texts=ratings.texts)
+    return some.of_raters(raters), (chosen,)

@@ -1,4 +1,4 @@
-"""The two other kinds of reliability: whether a rater repeats himself (stability), and whether he is right (accuracy).
+"""The two other kinds of reliability: stability, raters repeating themselves, and accuracy, raters being right.
 
 Agreement between raters is reproducibility. A rater who rates a text twice shows stability; ratings whose right answer
 is known show accuracy.
@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge import tables
-from ordbridge.checks import share
 from ordbridge.errors import InputError, StatisticalWarning
+from ordbridge.reading import tables
 from ordbridge.reliability.alpha import krippendorff_alpha
 from ordbridge.reliability.correlation import test_retest
 from ordbridge.reliability.ratings import Ratings, prepare, read_ratings, require
 from ordbridge.reliability.records import Coefficient
+from ordbridge.support.arguments import proportion
 
 __all__ = ["WITHIN_RATERS", "accuracy", "stability"]
 
 ALL = "all raters"
 WITHIN_RATERS = {
-    "rater": pa.string(),
+    "participant": pa.string(),
     "measure": pa.string(),
     **{name: pa.float64() for name in ("estimate", "conf_low", "conf_high")},
     "n_ratings": pa.int64(),
@@ -37,7 +37,7 @@ WITHIN_RATERS = {
 def stability(
     data: Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     level: str = "ordinal",
@@ -67,7 +67,7 @@ def stability(
     >>> stability(ratings).to_pylist()[0]["estimate"]
     0.75
     """
-    ratings = read_ratings(data, item, rater, rating, scale, system=system)
+    ratings = read_ratings(data, item, participant, rating, scale, system=system)
     require(ratings, "stability", level, varied=False, raters=1)
     pairs = _repeated(ratings)
     if not len(pairs):
@@ -79,7 +79,7 @@ def stability(
     ]:
         if len(chosen):
             rows += [
-                {"rater": str(name), "n_ratings": len(chosen)} | row
+                {"participant": str(name), "n_ratings": len(chosen)} | row
                 for row in _of_two(ratings, chosen, level, conf_level)
             ]
     return pa.Table.from_pylist(rows, schema=pa.schema(WITHIN_RATERS))
@@ -131,7 +131,7 @@ def accuracy(
     data: Any,
     gold: Mapping[Any, Any] | Any,
     item: str = "item",
-    rater: str = "participant",
+    participant: str = "participant",
     rating: str = "rating",
     *,
     level: str = "ordinal",
@@ -142,7 +142,7 @@ def accuracy(
 
     Parameters
     ----------
-    data, item, rater, rating, scale
+    data, item, participant, rating, scale
         See :func:`ordbridge.reliability.prepare`.
     gold
         Mapping from item to its right rating, or a table with the columns ``item`` and ``gold`` (and ``system``, where
@@ -171,7 +171,7 @@ def accuracy(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticalWarning)
-        ratings = prepare(data, item, rater, rating, scale)
+        ratings = prepare(data, item, participant, rating, scale)
     require(ratings, "accuracy", level, varied=False, raters=1)
     right = _gold_codes(ratings, gold)
     known = right[ratings.row] >= -1
@@ -189,7 +189,7 @@ def accuracy(
             error = ratings.scores[given] - ratings.scores[answer]
             found.append({"measure": "bias", **_student(error, conf_level)})
             found.append({"measure": "absolute error", **_student(np.abs(error), conf_level)})
-        rows += [{"rater": str(name), "n_ratings": n} | row for row in found]
+        rows += [{"participant": str(name), "n_ratings": n} | row for row in found]
     return pa.Table.from_pylist(rows, schema=pa.schema(WITHIN_RATERS))
 
 
@@ -202,17 +202,23 @@ def _gold_codes(ratings: Ratings, gold: Mapping[Any, Any] | Any) -> np.ndarray:
             keys = list(zip(keys, tables.column(table, "system", role="system").to_pylist(), strict=True))
         gold = dict(zip(keys, tables.column(table, "gold", role="gold standard").to_pylist(), strict=True))
     place = {category: code for code, category in enumerate(ratings.categories)}
-    return np.array([place.get(gold[label], -1) if label in gold else -2 for label in ratings.items])
+    right = {_as_text(label): place.get(answer, -1) for label, answer in gold.items()}
+    return np.array([right.get(_as_text(label), -2) for label in ratings.items])
+
+
+def _as_text(label: Any) -> Any:
+    """Return an item, or an item and system, as text, so that 7 and "7" are one item."""
+    return tuple(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _binomial(estimate: float, n: int, conf_level: float | None) -> dict[str, float]:
     """Return Wilson's interval of a share."""
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.stats import binomtest
 
     if conf_level is None:
         return {}
-    low, high = proportion_confint(round(estimate * n), n, 1 - share("conf_level", conf_level), method="wilson")
-    return {"conf_low": float(low), "conf_high": float(high)}
+    found = binomtest(round(estimate * n), n).proportion_ci(proportion("conf_level", conf_level), method="wilson")
+    return {"conf_low": float(found.low), "conf_high": float(found.high)}
 
 
 def _student(values: np.ndarray, conf_level: float | None) -> dict[str, float]:
@@ -222,5 +228,5 @@ def _student(values: np.ndarray, conf_level: float | None) -> dict[str, float]:
     mean, n = float(values.mean()), len(values)
     if conf_level is None or n < 2:
         return {"estimate": mean}
-    half = float(t.ppf((1 + share("conf_level", conf_level)) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
+    half = float(t.ppf((1 + proportion("conf_level", conf_level)) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
     return {"estimate": mean, "conf_low": mean - half, "conf_high": mean + half}

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
 from ordbridge.simulate.truth import Truth
+from ordbridge.support.arguments import choice
 
 __all__ = ["Seed", "Simulator", "ratings", "stream", "vas_line"]
 
@@ -25,8 +25,8 @@ def ratings(design: Any, truth: Truth, seed: Seed, variant: str = "corrected", l
     Parameters
     ----------
     design
-        A table with ``participant, item, system``, in any form that :func:`ordbridge.tables.to_arrow` takes. Its
-        systems, sorted (or in the order of a categorical), are those of the truth: the first has no effect.
+        A table with ``participant, item, system``, in any form that :func:`ordbridge.reading.tables.to_arrow` takes.
+        Its systems, sorted (or in the order of a categorical), are those of the truth: the first has no effect.
     truth
         Effects, thresholds and deviations.
     seed

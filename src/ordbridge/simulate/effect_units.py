@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import numbers
 from ordbridge.errors import InputError
 from ordbridge.simulate.rating_scale import rating_means, superiority
 from ordbridge.simulate.truth import Truth
+from ordbridge.support.arguments import numbers
 
 __all__ = ["effect_units", "with_points", "with_superiority"]
 
@@ -30,24 +30,24 @@ def effect_units(truth: Truth, names: Sequence[str] | None = None) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        ``system, reference, latent`` (units of the latent quality, in which the noise of a rating has the standard
+        ``system_a, system_b, latent`` (units of the latent quality, in which the noise of a rating has the standard
         deviation of the link), ``points`` (difference of mean ratings) and ``superiority`` (how probably a text of the
-        system is rated above one of the reference, ties split).
+        system is rated above one of ``system_b``, ties split).
 
     Examples
     --------
     >>> truth = Truth(effects=0.5, thresholds=(-1, 0, 1), item_sd=(0.5, 0))
     >>> effect_units(truth).to_pandas().round(2)
-      system reference  latent  points  superiority
-    0      B         A     0.5    0.41         0.61
+      system_a system_b  latent  points  superiority
+    0        B        A     0.5    0.41         0.61
     """
     labels = list(names) if names is not None else [chr(ord("A") + i) for i in range(truth.systems)]
     if len(labels) != truth.systems:
         raise InputError(f"there are {len(labels)} names for {truth.systems} systems")
     return pa.table(
         {
-            "system": labels[1:],
-            "reference": [labels[0]] * (truth.systems - 1),
+            "system_a": labels[1:],
+            "system_b": [labels[0]] * (truth.systems - 1),
             "latent": np.array(truth.effects),
             "points": _points(truth),
             "superiority": superiority(truth),

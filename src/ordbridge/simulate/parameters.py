@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.checks import number, numbers
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import number, numbers
 
 __all__ = ["ascending", "correlation", "deviations", "spreads"]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ordbridge.design.inspect import encode, from_ratings
 from ordbridge.errors import InputError
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
@@ -325,8 +325,8 @@ def _differences(
         pair[[reference, system]] = -1.0, 1.0
         rows.append(
             {
-                "reference": labels[reference],
-                "system": labels[system],
+                "system_a": labels[system],
+                "system_b": labels[reference],
                 "latent_effect": float(eta[system] - eta[reference]),
                 "difference": float(pair @ mean),
                 "sd_participants": _root_of(pair @ within["participant"] @ pair),
@@ -336,7 +336,7 @@ def _differences(
         )
     names = pa.array(labels).type
     numbers = ["latent_effect", "difference", "sd_participants", "sd_items", "std_error"]
-    schema = [("reference", names), ("system", names), *((name, pa.float64()) for name in numbers)]
+    schema = [("system_a", names), ("system_b", names), *((name, pa.float64()) for name in numbers)]
     return pa.Table.from_pylist(rows, schema=pa.schema(schema))
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ordbridge.checks import numbers, whole
 from ordbridge.errors import InputError
+from ordbridge.support.arguments import numbers, whole
 
 __all__ = ["ThresholdDistribution"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
-from ordbridge.checks import choice, number, numbers
 from ordbridge.errors import InputError
-from ordbridge.files.source import text_of, toml_of
-from ordbridge.models.residuals import LINKS
+from ordbridge.models.links import LINKS
+from ordbridge.reading.source import text_of, toml_of
 from ordbridge.simulate.parameters import ascending, correlation, deviations, spreads
 from ordbridge.simulate.threshold_distribution import ThresholdDistribution
-from ordbridge.writing import write_text
+from ordbridge.support.arguments import choice, number, numbers
+from ordbridge.support.writing import write_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ADJUSTMENTS", "adjusted", "holm", "quantile"]
+__all__ = ["ADJUSTMENTS", "adjusted", "adjusted_p", "quantile", "tukey"]
 
 ADJUSTMENTS = ("holm", "tukey", "bonferroni", "sidak", "fdr", "none")
 
 
 def adjusted(statistic: np.ndarray, df: np.ndarray, method: str, levels: int) -> np.ndarray:
     """Return two-sided p-values of a family of all comparisons between ``levels`` levels.
-
-    References
-    ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
-    Benjamini, Y. & Hochberg, Y. (1995). Controlling the false discovery rate. JRSS B 57, 289–300.
 
     Examples
     --------
@@ -24,43 +19,46 @@ def adjusted(statistic: np.ndarray, df: np.ndarray, method: str, levels: int) ->
     """
     from scipy import stats
 
-    p = 2.0 * stats.t.sf(np.abs(statistic), df)
-    m = len(p)
     if method == "tukey":
-        return np.array([_tukey(abs(t), v, levels) for t, v in zip(statistic, df, strict=True)])
-    if method == "bonferroni":
-        return np.minimum(1.0, m * p)
-    if method == "sidak":
-        return -np.expm1(m * np.log1p(-p))
-    order = np.argsort(p)
-    rank = np.arange(1, m + 1)
-    out = np.empty(m)
-    if method == "holm":
-        out = holm(p)
-    elif method == "fdr":
-        out[order] = np.minimum(1.0, np.minimum.accumulate((m / rank * p[order])[::-1])[::-1])
-    else:
-        out = p
-    return out
+        return np.array([tukey(abs(t), v, levels) for t, v in zip(statistic, df, strict=True)])
+    return adjusted_p(2.0 * stats.t.sf(np.abs(statistic), df), method)
 
 
-def holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values corrected by Holm's method.
+def adjusted_p(p: np.ndarray, method: str) -> np.ndarray:
+    """Return p-values corrected by a method that needs nothing else.
 
     References
     ----------
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of Statistics* 6,
     65–70.
+    Benjamini, Y. & Hochberg, Y. (1995). Controlling the false discovery rate. JRSS B 57, 289–300.
 
     Examples
     --------
-    >>> holm(np.array([0.03, 0.01, 0.5])).tolist()
+    >>> adjusted_p(np.array([0.03, 0.01, 0.5]), "holm").tolist()
     [0.06, 0.03, 0.5]
     """
+    m = len(p)
+    if method == "none":
+        return p
+    if method == "bonferroni":
+        return np.minimum(1.0, m * p)
+    if method == "sidak":
+        return -np.expm1(m * np.log1p(-np.minimum(p, 1 - 1e-16)))
     order = np.argsort(p, kind="stable")
-    out = np.empty(len(p))
-    out[order] = np.minimum(1.0, np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]))
+    out = np.empty(m)
+    if method == "holm":
+        out[order] = np.minimum(1.0, np.maximum.accumulate((m - np.arange(m)) * p[order]))
+    else:
+        out[order] = np.minimum(1.0, np.minimum.accumulate((m / np.arange(1, m + 1) * p[order])[::-1])[::-1])
     return out
+
+
+def tukey(t: float, df: float, levels: int) -> float:
+    """Return the p-value of one of all comparisons between ``levels`` levels, by Tukey's studentised range."""
+    from scipy import stats
+
+    return float(stats.studentized_range.sf(t * np.sqrt(2.0), levels, min(df, 1e6)))
 
 
 def quantile(conf_level: float, df: np.ndarray, method: str, levels: int) -> np.ndarray:
@@ -73,9 +71,3 @@ def quantile(conf_level: float, df: np.ndarray, method: str, levels: int) -> np.
         return np.asarray(stats.studentized_range.ppf(conf_level, levels, finite) / np.sqrt(2.0))
     level = {"none": conf_level, "sidak": conf_level ** (1 / m)}.get(method, 1 - (1 - conf_level) / m)
     return np.asarray(stats.t.ppf(0.5 + level / 2, df))
-
-
-def _tukey(t: float, df: float, levels: int) -> float:
-    from scipy import stats
-
-    return float(stats.studentized_range.sf(t * np.sqrt(2.0), levels, min(df, 1e6)))

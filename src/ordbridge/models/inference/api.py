@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ordbridge.checks import choice
 from ordbridge.errors import InputError
 from ordbridge.models.inference import bootstrap, f_ratio, likelihood_ratio, wald
 from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, term_labels
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding, with_findings
+from ordbridge.support.arguments import choice
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -51,15 +52,15 @@ def test(
     if not terms:
         raise InputError("the model has no term to test")
     rows: list[dict[str, Any]] = []
-    notes: dict[str, None] = {}
+    notes: list[Finding] = []
     for one in terms:
         tested = hypothesis(fit, one)
         found = _by(method, fit, tested, draws=draws, seed=seed, jobs=jobs, store=store, progress=progress)
-        notes |= dict.fromkeys((*tested.notes, *found.pop("notes", ())))
+        notes += (*tested.notes, *found.pop("notes", ()))
         row = {"term": tested.label, "method": method, "engine": fit.engine} | found
         rows.append({name: _known(row.get(name)) for name in COLUMNS})
     table = pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS))
-    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+    return with_findings(table, notes)
 
 
 def _by(method: str, fit: Fit, tested: Hypothesis, **options: Any) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ordbridge.checks import whole
 from ordbridge.errors import FitError
 from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import Hypothesis, on_rows
@@ -40,7 +39,10 @@ from ordbridge.models.inference.resampling import (
     with_response,
 )
 from ordbridge.models.problem import Problem
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
+from ordbridge.support.arguments import whole
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -113,7 +115,7 @@ def ratios_of(
     jobs: int = 1,
     store: str | PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> tuple[float, Iterator[float], tuple[str, ...]]:
+) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
     """Return the observed likelihood ratio, those of the draws as they are wanted, and what there is to say."""
     comparison, observed, notes = prepare(fit, tested, whole("seed", seed, least=0))
     return observed, (value for (value,) in results(comparison, draws, jobs, store, progress)), notes
@@ -148,7 +150,7 @@ def corrected(observed: float, df: int, ratios: np.ndarray) -> dict[str, object]
     }
 
 
-def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, float, tuple[str, ...]]:
+def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, float, tuple[Finding, ...]]:
     """Fit both models natively by maximum likelihood; return what compares them on draws, and the observed ratio."""
     null, full = (by_likelihood(problem) for problem in (tested.null, on_rows(fit.problem, fit.estimates.rows)))
     smaller, larger = (native("the bootstrap", problem, instead="lrt") for problem in (null, full))
@@ -160,7 +162,7 @@ def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, 
         )
     notes = native_notes(fit, larger)
     if not (smaller.converged and larger.converged):
-        notes.append("a native fit of the data did not converge")
+        notes.append(noticed("native-not-converged"))
     return LikelihoodRatios(Source.of(null, smaller, seed), full), max(0.0, -2.0 * lost), tuple(notes)
 
 
@@ -217,12 +219,10 @@ def _result(observed: float, df: int, statistics: np.ndarray) -> dict[str, objec
     }
 
 
-def _said(statistics: list[float], draws: int) -> list[str]:
+def _said(statistics: list[float], draws: int) -> list[Finding]:
     notes = []
     if len(statistics) < draws:
-        notes.append(
-            f"stopped after {len(statistics)} of {draws} draws: p could no longer fall to {HIGH:g}, whatever the others"
-        )
+        notes.append(noticed("stopped-early", done=len(statistics), draws=draws, level=HIGH))
     if failed := int(np.isnan(statistics).sum()):
-        notes.append(f"{failed} of {len(statistics)} draws could not be fitted and are not counted")
+        notes.append(noticed("draws-failed", failed=failed, draws=len(statistics)))
     return notes

@@ -20,6 +20,7 @@ from ordbridge.formula import Binary, Formula, Name, Node, Number, Summand, expa
 from ordbridge.models.columns import Column
 from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Problem
+from ordbridge.results.finding import Finding, found
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -39,7 +40,7 @@ class Hypothesis:
     """The model in which they are, on the rows of the fit."""
     L: np.ndarray
     """The combinations, one in each row, over the coefficients of the fit that have one of the ``effects``."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
     effects: tuple[str, ...] = ("fixed",)
 
     @property
@@ -135,15 +136,15 @@ def _of_term(fit: Fit, term: Term) -> Hypothesis:
         nominal=_without(problem.nominal, gone) if nominal else problem.nominal,
     )
     null = on_rows(smaller, fit.estimates.rows)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
     if len(gone) > 1:
         higher = ", ".join(label(other) for other in gone[1:])
-        notes = (f"{label(term)} takes part in {higher}, which is left out with it: the test is about all of them",)
+        notes = (found("interactions-left-out", term=label(term), higher=higher),)
     if nominal:
         moved = ", ".join(map(label, nominal))
-        notes += (f"{moved} moves every threshold on its own: the test is that it moves none of them",)
+        notes += (found("nominal-tested", terms=moved),)
     if stays := [other for other in gone if other in expand(problem.scale).terms]:
-        notes += (f"the scale effects of {', '.join(map(label, stays))} stay in both models",)
+        notes += (found("scale-stays", terms=", ".join(map(label, stays))),)
     here = {name: column.take(fit.estimates.rows) for name, column in problem.columns.items()}
     own, other = fit.matrices(), engine_module("fast").matrices(null, fit.estimates, here)
     L = _beside(fit, own.X, np.hstack([other.nominal, other.X]))

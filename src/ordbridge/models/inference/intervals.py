@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share, whole
 from ordbridge.errors import FitError
 from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import on_rows
@@ -37,7 +36,10 @@ from ordbridge.models.inference.resampling import (
     with_response,
 )
 from ordbridge.models.problem import Estimates
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding, with_findings
+from ordbridge.results.finding import found as noticed
+from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -72,8 +74,8 @@ def confint(
 ) -> pa.Table:
     """Return an interval for every parameter; see :meth:`ordbridge.Fit.confint`."""
     choice("method", method, METHODS)
-    share("conf_level", conf_level)
-    engine, notes = fit.engine, []
+    proportion("conf_level", conf_level)
+    engine, notes = fit.engine, list[Finding]()
     if method == "wald":
         columns = ("effect", "term", "conf_low", "conf_high")
         rows = zip(*(fit.tidy(conf_level)[name].to_pylist() for name in columns), strict=True)
@@ -96,7 +98,7 @@ def confint(
         if key in ends
     ]
     table = pa.Table.from_pylist(rows_out, schema=pa.schema(COLUMNS))
-    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+    return with_findings(table, notes)
 
 
 def _estimates(e: Estimates) -> dict[Key, float]:
@@ -112,7 +114,7 @@ def _estimates(e: Estimates) -> dict[Key, float]:
     return found
 
 
-def _profile_ends(profile: Any, conf_level: float, notes: list[str]) -> dict[Key, tuple[float, float]]:
+def _profile_ends(profile: Any, conf_level: float, notes: list[Finding]) -> dict[Key, tuple[float, float]]:
     from scipy import stats
 
     limit = float(stats.norm.ppf(0.5 + conf_level / 2))
@@ -121,7 +123,7 @@ def _profile_ends(profile: Any, conf_level: float, notes: list[str]) -> dict[Key
         low, high = (profile_end(profile, k, side, limit) for side in (-1, 1))
         ends[one.effect, one.group, one.term] = (low, high)
         if not (math.isfinite(low) and math.isfinite(high)):
-            notes.append(f"the likelihood of {one.term or one.group} does not fall far enough: the interval has no end")
+            notes.append(noticed("no-end", term=one.term or one.group))
     return ends
 
 

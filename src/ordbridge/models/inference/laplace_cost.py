@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import whole
 from ordbridge.errors import InputError
-from ordbridge.formats import p_text
 from ordbridge.models.engines import engine_module
+from ordbridge.support.arguments import whole
+from ordbridge.support.formatting import p_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit

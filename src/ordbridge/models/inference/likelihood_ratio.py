@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import Hypothesis, on_rows
+from ordbridge.results.finding import found
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -35,5 +36,5 @@ def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     smaller = Fit(tested.null, estimates, fit.engine, time.perf_counter() - started)
     larger = replace(fit, problem=on_rows(fit.problem, fit.estimates.rows))
     row = anova(smaller, larger).to_pylist()[1]
-    notes = () if estimates.converged else ("the smaller model did not converge",)
+    notes = () if estimates.converged else (found("smaller-not-converged"),)
     return {"statistic": row["statistic"], "df": row["df"], "p_value": row["p_value"], "notes": notes}

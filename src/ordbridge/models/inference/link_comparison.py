@@ -9,7 +9,8 @@ import pyarrow as pa
 from ordbridge.errors import FitError, InputError
 from ordbridge.models.engines import engine_module
 from ordbridge.models.fit import Fit
-from ordbridge.models.prepare import LINKS, THRESHOLDS
+from ordbridge.models.links import LINKS
+from ordbridge.models.prepare import THRESHOLDS
 
 __all__ = ["compare_links"]
 

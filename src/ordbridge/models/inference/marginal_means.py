@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, number, share, whole
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.formula import expand, names
 from ordbridge.models import predict as prediction
@@ -47,7 +46,9 @@ from ordbridge.models.inference.resampling import (
     with_response,
 )
 from ordbridge.models.problem import Estimates, Matrices, Problem
-from ordbridge.progress import Progress
+from ordbridge.results.finding import Finding, found, with_findings
+from ordbridge.support.arguments import choice, number, proportion, whole
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -65,7 +66,6 @@ __all__ = [
 SCALES = ("rating", "latent", "probability")
 METHODS = ("delta", "bootstrap")
 DEGREES = ("satterthwaite", "asymptotic")
-NO_DF = "Satterthwaite's degrees of freedom could not be computed: these are z tests"
 STEP = 1e-5  # of differences, in standard errors of a parameter
 
 
@@ -75,7 +75,8 @@ class Line:
 
     what: str  # "mean", "probability", "difference" or "superiority"
     by: tuple[str, ...]
-    level: str
+    level: str | None = None
+    pair: tuple[str | None, str | None] = (None, None)
     category: str | None = None
     null: float | None = None
 
@@ -139,36 +140,40 @@ def means(
     choice("adjust", adjust, ADJUSTMENTS)
     choice("method", method, METHODS)
     choice("df", df, DEGREES)
-    share("conf_level", conf_level)
+    proportion("conf_level", conf_level)
     _refuse(fit.problem, on)
-    grid = reference_grid(fit, _wanted(fit, factor, by))
+    wanted = _wanted(fit, factor, by)
+    grid = reference_grid(fit, wanted)
     lines, value = _asked(fit.problem, fit.estimates.levels, grid, on)
     estimate, covariance = delta(fit, grid, value)
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     combinations = _combinations(fit.matrices(grid.columns), grid)
     own, notes = _df(fit, grid, combinations, len(lines), df), []
     if fit.problem.model == "clmm" and df == "satterthwaite" and np.isnan(own).any():
-        notes.append(NO_DF)
-    low, high, p_value, statistic = _inferred(lines, estimate, error, own, adjust, conf_level)
+        notes.append(found("z-instead-of-t"))
+    low, high, p_value, p_adjusted, statistic = _inferred(lines, estimate, error, own, adjust, conf_level)
     if method == "bootstrap":
         low, high = _bootstrap(fit, grid, value, conf_level, draws, seed, jobs, store, progress, notes)
-        p_value = statistic = np.full(len(lines), np.nan)
+        p_value = p_adjusted = statistic = np.full(len(lines), np.nan)
     table = pa.table(
         {
             "what": [line.what for line in lines],
             **{name: [line.by[i] for line in lines] for i, name in enumerate(_listed(by))},
-            "level": [line.level for line in lines],
+            "level": pa.array([line.level for line in lines], pa.string()),
+            "system_a": pa.array([line.pair[0] for line in lines], pa.string()),
+            "system_b": pa.array([line.pair[1] for line in lines], pa.string()),
             "category": pa.array([line.category for line in lines], pa.string()),
             "estimate": estimate,
             "std_error": error,
             "df": floats(own),
             "statistic": floats(statistic),
             "p_value": floats(p_value),
+            "p_adjusted": floats(p_adjusted),
             "conf_low": low,
             "conf_high": high,
         }
     )
-    return table.replace_schema_metadata({"notes": "\n".join(notes)})
+    return with_findings(table, [*interactions(fit, wanted), *notes])
 
 
 def equivalence(
@@ -178,7 +183,7 @@ def equivalence(
     from scipy import stats
 
     choice("on", on, ("rating", "latent"))
-    share("alpha", alpha)
+    proportion("alpha", alpha)
     if number("margin", margin) <= 0:
         raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
     found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, 0, 0, 1, None, None)
@@ -191,13 +196,14 @@ def equivalence(
         below = float(reference.cdf((d - margin) / se))  # against d ≥ margin
         out.append(
             {name: row[name] for name in _listed(by)}
-            | {"contrast": row["level"], "estimate": d, "std_error": se, "df": row["df"], "margin": float(margin)}
+            | {"system_a": row["system_a"], "system_b": row["system_b"], "difference": d, "std_error": se}
+            | {"df": row["df"], "margin": float(margin)}
             | {"p_above": above, "p_below": below, "p_value": max(above, below)}
             | {"equivalent": max(above, below) < alpha, "conf_low": row["conf_low"], "conf_high": row["conf_high"]}
         )
-    kinds = [(name, pa.string()) for name in (*_listed(by), "contrast")]
+    kinds = [(name, pa.string()) for name in (*_listed(by), "system_a", "system_b")]
     kinds += [
-        (name, pa.float64()) for name in ("estimate", "std_error", "df", "margin", "p_above", "p_below", "p_value")
+        (name, pa.float64()) for name in ("difference", "std_error", "df", "margin", "p_above", "p_below", "p_value")
     ]
     kinds += [("equivalent", pa.bool_()), ("conf_low", pa.float64()), ("conf_high", pa.float64())]
     return pa.Table.from_pylist(out, schema=pa.schema(kinds))
@@ -219,17 +225,20 @@ def _wanted(fit: Fit, factor: str, by: str | Sequence[str] | None) -> list[str]:
     wanted = [factor_column(fit.problem, name) for name in (*_listed(by), factor)]
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{factor!r} is in by, too; give other factors there")
-    _warn_of_interactions(fit, wanted)
+    for one in interactions(fit, wanted):
+        warnings.warn(one.text, StatisticalWarning, stacklevel=4)
     return wanted
 
 
-def _warn_of_interactions(fit: Fit, wanted: Sequence[str]) -> None:
+def interactions(fit: Fit, wanted: Sequence[str]) -> list[Finding]:
+    """Say with what the last of these factors interacts that is not among them: means over it may mislead."""
+    said = []
     for term in dict.fromkeys(term for part in parts_of(fit.problem) for term in expand(part).terms):
         inside = {name for variable in term for name in names(variable)}
         if wanted[-1] in inside and inside - set(wanted):
             others = ", ".join(sorted(inside - set(wanted)))
-            text = f"means of {wanted[-1]} depend on {others}, with which it interacts: they may mislead; see by="
-            warnings.warn(text, StatisticalWarning, stacklevel=5)
+            said.append(found("means-over-interaction", factor=wanted[-1], others=others))
+    return said
 
 
 def _asked(
@@ -238,7 +247,7 @@ def _asked(
     """Return what is asked for, and the function of estimates that it is, in the same order."""
     pairs = grid.pairs()
     differences = [
-        Line("difference", grid.cells[i][0], f"{grid.cells[i][1]} - {grid.cells[j][1]}", None, 0.0) for i, j in pairs
+        Line("difference", grid.cells[i][0], pair=(grid.cells[i][1], grid.cells[j][1]), null=0.0) for i, j in pairs
     ]
     if on == "probability":
 
@@ -247,10 +256,11 @@ def _asked(
             above = [p[i] @ (np.cumsum(p[j]) - 0.5 * p[j]) for i, j in pairs]
             return np.concatenate([p.ravel(), above])
 
-        lines = [Line("probability", by, level, category) for by, level, _ in grid.cells for category in levels]
+        lines = [
+            Line("probability", by, level, category=category) for by, level, _ in grid.cells for category in levels
+        ]
         lines += [
-            Line("superiority", grid.cells[i][0], f"{grid.cells[i][1]} > {grid.cells[j][1]}", None, 0.5)
-            for i, j in pairs
+            Line("superiority", grid.cells[i][0], pair=(grid.cells[i][1], grid.cells[j][1]), null=0.5) for i, j in pairs
         ]
         return lines, probabilities
 
@@ -352,11 +362,11 @@ def _of_lines(df: np.ndarray, n: int, cells: int) -> np.ndarray:
 
 def _inferred(
     lines: list[Line], estimate: np.ndarray, error: np.ndarray, df: np.ndarray, adjust: str, conf_level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return limits, p-values and statistics; comparisons within one level of ``by`` are one family."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return limits, p-values, corrected ones and statistics; comparisons within a level of ``by`` are one family."""
     from scipy import stats
 
-    statistic, p_value, width = np.full((3, len(lines)), np.nan)
+    statistic, p_adjusted, width = np.full((3, len(lines)), np.nan)
     single = np.where(np.isnan(df), np.inf, df)
     for k, line in enumerate(lines):
         width[k] = stats.t.ppf(0.5 + conf_level / 2, single[k])
@@ -366,9 +376,10 @@ def _inferred(
         family = [k for k, line in enumerate(lines) if line.null is not None and line.by == by]
         if family:
             levels = round((1 + math.sqrt(1 + 8 * len(family))) / 2)
-            p_value[family] = adjusted(statistic[family], single[family], adjust, levels)
+            p_adjusted[family] = adjusted(statistic[family], single[family], adjust, levels)
             width[family] = quantile(conf_level, single[family], adjust, levels)
-    return estimate - width * error, estimate + width * error, p_value, statistic
+    p_value = 2.0 * stats.t.sf(np.abs(statistic), single)
+    return estimate - width * error, estimate + width * error, p_value, p_adjusted, statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,7 +419,7 @@ def _bootstrap(
     jobs: int,
     store: Any,
     progress: Callable[[Progress], None] | None,
-    notes: list[str],
+    notes: list[Finding],
 ) -> tuple[np.ndarray, np.ndarray]:
     problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
     found = native("method='bootstrap'", problem, instead="delta")

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import share
 from ordbridge.errors import FitError, InputError
-from ordbridge.formats import p_text
 from ordbridge.formula import Name, Summand, expand
 from ordbridge.formula import names as names_of
 from ordbridge.models import predict as prediction
@@ -31,6 +29,9 @@ from ordbridge.models.inference.hypothesis import Term, label, on_rows, summands
 from ordbridge.models.inference.marginal_means import delta
 from ordbridge.models.inference.reference_rows import level_word, reference_grid
 from ordbridge.models.problem import Estimates, Matrices, Problem
+from ordbridge.results.finding import has
+from ordbridge.support.arguments import proportion
+from ordbridge.support.formatting import p_text
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -39,7 +40,8 @@ __all__ = ["Assumptions", "assumptions"]
 
 LEVEL = 0.05
 FEW = 10  # a number with more values is a quantity
-INVALID = ("Model failed to converge", "not all thresholds are increasing", "the optimiser did not converge")
+INVALID = ("hessian-not-a-number", "hessian-degenerate", "gradient-too-large", "thresholds-not-increasing",
+           "optimiser-failed")  # fmt: skip
 TEST = {
     "term": pa.string(),
     "df": pa.int64(),
@@ -65,7 +67,7 @@ class Assumptions:
     thresholds
         level, threshold, estimate, std_error, conf_low, conf_high of the thresholds of each level of the factor, less
         its effect on location, in the model that lets the factor move each on its own, and ``moved_alike``, the same in
-        the model that does not. :func:`ordbridge.figures.thresholds` draws it.
+        the model that does not. :func:`ordbridge.render.figures.thresholds` draws it.
     spread
         level, estimate, conf_low, conf_high: how many times as wide as that of the first level the residual is.
     sentences
@@ -86,7 +88,7 @@ class Assumptions:
 
 def assumptions(fit: Fit, factor: str | None = None, conf_level: float = 0.95) -> Assumptions:
     """Test nominal and scale effects of every term; see :meth:`ordbridge.Fit.assumptions`."""
-    share("conf_level", conf_level)
+    proportion("conf_level", conf_level)
     problem = fit.problem
     if not problem.ordinal:
         raise InputError(f"these assumptions are those of clm and clmm; {problem.model} has no thresholds")
@@ -167,8 +169,9 @@ class _Trial:
             except (InputError, FitError) as refusal:
                 self._known[problem.described] = _Attempt(None, str(refusal))
             else:
-                said = "; ".join(c.text for c in found.conditions if c.kind == "warning")
-                invalid = found.details.get("invalid", any(words in said for words in INVALID))
+                said = "; ".join(one.text for one in found.findings if one.severity == "warning")
+                by_r = found.details.get("invalid", self.engine == "r" and not found.converged)
+                invalid = by_r or has(found.findings, *INVALID)
                 fit = None if invalid else Fit(problem, found, self.engine, 0.0)
                 self._known[problem.described] = _Attempt(fit, said)
         return self._known[problem.described]

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordbridge.checks import choice, share
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import Bar, Binary, Formula, Name, Number, Summand, quote
 from ordbridge.models.columns import Column
@@ -27,7 +26,8 @@ from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.groups import grouping
 from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates, Problem
-from ordbridge.tables import to_arrow
+from ordbridge.reading.tables import to_arrow
+from ordbridge.support.arguments import choice, proportion
 
 __all__ = ["RandomEffects", "random_effects"]
 
@@ -110,7 +110,7 @@ def random_effects(
     supported by the data: rating ~ system + (1 | participant) + (1 | item)
     """
     choice("model", model, ("clmm", "lmer"))
-    share("alpha", alpha)
+    proportion("alpha", alpha)
     names = (predictors,) if isinstance(predictors, str) else tuple(predictors)
     defaults = {"link": "logit", "threshold": "flexible", "nAGQ": 1} if model == "clmm" else {"ddf": "Satterthwaite"}
     options = defaults | options | ({"REML": False} if model == "lmer" else {})

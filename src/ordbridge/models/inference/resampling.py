@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,16 +17,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ordbridge.checks import file_to_write, number_of_workers
-from ordbridge.children import deaf_workers
 from ordbridge.errors import FitError, InputError
 from ordbridge.formula import Name
 from ordbridge.models import predict as prediction
 from ordbridge.models.columns import Column, encode_response
 from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Estimates, Matrices, Problem
-from ordbridge.notebooks import bar_in_notebook
-from ordbridge.progress import Progress
+from ordbridge.reading.source import text_of
+from ordbridge.render.notebook import bar_in_notebook
+from ordbridge.results.finding import Finding, found
+from ordbridge.support.arguments import file_to_write, number_of_workers
+from ordbridge.support.child_processes import deaf_workers
+from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -44,6 +47,8 @@ __all__ = [
 
 BATCH = 20  # draws that a process does at a time
 FAILURES = (InputError, FitError, np.linalg.LinAlgError)  # what a draw may do to a fit: it is then counted as failed
+LINE = re.compile(r"[0-9a-f]{16},[0-9]{1,12}(,(nan|-?inf|-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?))+")  # of a store
+UNFINISHED = re.compile(r"[0-9a-f]{0,16}|[0-9a-f]{16},[0-9naife,.+-]*")
 FAR = 0.01  # log likelihoods of two engines that differ by more have different optima
 
 
@@ -165,11 +170,15 @@ class _Store:
         self.values: list[list[float]] = []
         if self.path is None or not self.path.exists():
             return
-        *lines, unfinished = self.path.read_text(encoding="utf-8").split("\n")
+        *lines, unfinished = text_of(self.path).split("\n")
+        if not all(map(LINE.fullmatch, lines)) or not UNFINISHED.fullmatch(unfinished):
+            raise InputError(f"{self.path} holds something other than draws; name a file that is not there yet")
         if unfinished:  # what was being written when the machine stopped
             self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         rows = [line.split(",") for line in lines if line.startswith(f"{work},")]
         found = {int(draw): list(map(float, numbers)) for _, draw, *numbers in rows}
+        if len(set(map(len, found.values()))) > 1:
+            raise InputError(f"{self.path} is damaged: its draws have different numbers of values; delete it")
         while len(self.values) in found:
             self.values.append(found[len(self.values)])
 
@@ -182,7 +191,7 @@ class _Store:
                     file.write(",".join([self.work, str(draw), *map(repr, map(float, numbers))]) + "\n")
 
 
-def percentiles(drawn: np.ndarray, conf_level: float, notes: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def percentiles(drawn: np.ndarray, conf_level: float, notes: list[Finding]) -> tuple[np.ndarray, np.ndarray]:
     """Return percentile limits of each column; the order statistics (n + 1) α/2 and (n + 1)(1 − α/2).
 
     References
@@ -197,7 +206,7 @@ def percentiles(drawn: np.ndarray, conf_level: float, notes: list[str]) -> tuple
     """
     known = drawn[~np.isnan(drawn[:, 0])]
     if failed := len(drawn) - len(known):
-        notes.append(f"{failed} of {len(drawn)} draws could not be fitted, or lack a category, and are not counted")
+        notes.append(found("draws-failed", failed=failed, draws=len(drawn)))
     if len(known) < 2 / (1 - conf_level) - 1:
         raise InputError(f"{len(known)} draws are too few for intervals of {conf_level:.0%}; use more draws")
     low, high = np.quantile(known, [(1 - conf_level) / 2, (1 + conf_level) / 2], axis=0, method="weibull")
@@ -221,16 +230,13 @@ def native(what: str, problem: Problem, instead: str) -> Estimates:
     return estimates
 
 
-def native_notes(fit: Fit, estimates: Estimates) -> list[str]:
+def native_notes(fit: Fit, estimates: Estimates) -> list[Finding]:
     """Say that a fit was made again natively, and whether it has another optimum."""
     if fit.engine == "fast":
         return []
-    notes = ["the model was fitted again by the native engine, as all others are"]
+    notes = [found("refitted-natively")]
     if not fit.problem.REML and abs(estimates.loglik - fit.estimates.loglik) > FAR:
-        notes.append(
-            f"its log likelihood is {estimates.loglik:.4f} where the fit has {fit.estimates.loglik:.4f}: they are "
-            "different optima, and this is about the native one"
-        )
+        notes.append(found("other-optimum", loglik=float(estimates.loglik), other=float(fit.estimates.loglik)))
     return notes
 
 

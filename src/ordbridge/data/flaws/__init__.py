@@ -1,8 +1,0 @@
-"""What can be wrong with ratings: one module per kind of mistake, one function per problem."""
-
-from ordbridge.data.flaws.design import design_flaws
-from ordbridge.data.flaws.labels import label_flaws
-from ordbridge.data.flaws.people import people_flaws
-from ordbridge.data.flaws.scale import scale_flaws
-
-__all__ = ["design_flaws", "label_flaws", "people_flaws", "scale_flaws"]

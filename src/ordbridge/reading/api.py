@@ -1,0 +1,215 @@
+"""From what people have to the long table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ordbridge.errors import InputError
+from ordbridge.reading import tables
+from ordbridge.reading.exports import FORMATS, export_of_json, export_of_sheet
+from ordbridge.reading.exports.potato import is_folder, of_folder
+from ordbridge.reading.join import join_people
+from ordbridge.reading.layout import recognise
+from ordbridge.reading.long_format import to_long
+from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
+from ordbridge.reading.parts import Asked, Hints
+from ordbridge.reading.rating_table import RatingTable
+from ordbridge.reading.sheet import Sheet
+from ordbridge.reading.vocabulary import rank_of
+from ordbridge.results.finding import found as noticed
+from ordbridge.support.arguments import choice, numbers
+
+__all__ = ["columns_of", "read"]
+
+Paths = str | os.PathLike[str]
+
+
+def read(
+    source: Any,
+    *,
+    participant: str | None = None,
+    item: str | None = None,
+    system: str | None = None,
+    rating: str | Sequence[str] | None = None,
+    criterion: str | None = None,
+    levels: Sequence[str] | None = None,
+    scale: Sequence[float] | None = None,
+    columns: str | None = None,
+    format: str | None = None,
+    sheet: str | None = None,
+    join: Paths | Sequence[Paths] | None = None,
+) -> RatingTable:
+    """Read ratings from whatever they are in, as one row per rating.
+
+    What was taken for what is in ``recognised`` and ``notes`` of the result, and nothing is guessed silently: where the
+    names and contents of columns leave a question open, the error says what to type.
+
+    Parameters
+    ----------
+    source
+        A file: CSV and the like with any separator and encoding, Excel and OpenDocument workbooks, Parquet, Feather,
+        JSON, JSON lines, or what Mechanical Turk, Label Studio, Potato (also a folder), Qualtrics, Google Forms and
+        WMT's Appraise export; or a table in memory. It may have one row per rating, or one column per rater, system,
+        item or criterion, or several of these.
+    participant, item, system, criterion
+        Columns, where they are not recognised or not rightly. ``"row"`` lets each row be another participant or item;
+        ``item="none"`` says that items have no names.
+    rating
+        The column of ratings, or several columns.
+    levels
+        All labels of the scale from low to high, where ratings are words whose order is not known; ``"unordered"``
+        where they have none.
+    scale
+        The lowest and the highest rating that the scale has, for :func:`check`; without it, what lies far from all
+        others is outside.
+    columns
+        What several columns of ratings differ in: ``"participant"``, ``"item"``, ``"system"`` or ``"criterion"``; or a
+        pattern of their names such as ``"{system}_{criterion}"``.
+    format
+        One of mturk, label-studio, potato, qualtrics, google-forms, wmt, or table, instead of recognising it.
+    sheet
+        Of a workbook: the sheet to read.
+    join
+        Files with one row per participant (such as Prolific's demographics) or per item (such as which system made
+        it), whose columns are added.
+
+    Returns
+    -------
+    RatingTable
+
+    Examples
+    --------
+    >>> ratings = read({"worker": ["anna", "ben"], "text": ["t1", "t1"], "model": [1, 2], "score": ["4", "N/A"]})
+    >>> ratings.table.to_pylist()
+    [{'participant': 'anna', 'item': 't1', 'system': '1', 'rating': 4}]
+    >>> ratings.answer, [note.code for note in ratings.notes]
+    ('Read 1 rating from the table.', ['ratings-left-out', 'systems-are-numbers'])
+    """
+    if format is not None:
+        choice("format", format, FORMATS)
+    found = (rating,) if isinstance(rating, str) else tuple(rating or ())
+    asked = Asked(participant, item, system, criterion, found, columns)
+    if isinstance(source, RatingTable):
+        if asked != Asked() or levels or scale or format or sheet or join:
+            raise InputError("these ratings are read already; give the options when they are read from the file")
+        return source
+    original, cells, hints = _opened(source, format, sheet)
+    cells, people = _with_items(cells, _others(join), asked, hints)
+    if len(cells) == 0:
+        raise InputError(f"{cells.name} has no rows")
+    ratings = to_long(recognise(cells, asked, hints), levels, original)
+    for one in people:
+        ratings = join_people(ratings, one)
+    return ratings if scale is None else replace(ratings, ends=_ends(scale))
+
+
+def _ends(scale: Sequence[float]) -> tuple[float, float]:
+    if len(numbers("scale", scale)) < 2:
+        raise InputError("scale needs the lowest and the highest rating")
+    return float(min(scale)), float(max(scale))
+
+
+def columns_of(
+    source: Paths,
+    *,
+    format: str | None = None,
+    sheet: str | None = None,
+    join: Paths | Sequence[Paths] | None = None,
+) -> list[str]:
+    r"""Return the columns of a file that roles can be given to, whether or not :func:`read` recognises them.
+
+    Parameters
+    ----------
+    source, format, sheet, join
+        As for :func:`read`.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     print("who;text;points", "anna;t1;4", sep="\n", file=file, flush=True)
+    ...     columns_of(file.name)
+    ['who', 'text', 'points']
+    """
+    _, cells, hints = _opened(source, format, sheet)
+    cells, _ = _with_items(cells, _others(join), Asked(), hints)
+    return list(cells.header)
+
+
+def _others(join: Paths | Sequence[Paths] | None) -> list[Sheet]:
+    """Return the sheets of files to be joined."""
+    return [open_sheet(path) for path in ([join] if isinstance(join, (str, os.PathLike)) else join or ())]
+
+
+def _opened(source: Any, format: str | None, sheet: str | None) -> tuple[pa.Table | None, Sheet, Hints]:
+    """Return the table if its types are known, its cells as text, and what its format says."""
+    if not isinstance(source, (str, os.PathLike)):
+        table = tables.to_arrow(source)
+        return _typed(table, export_of_sheet(sheet_of_arrow(table, "the table"), format))
+    path = Path(source)
+    if path.is_dir():
+        if not is_folder(path):
+            raise InputError(f"{path} is a folder without the output of Potato; give a file")
+        return None, *of_folder(path)
+    kind = kind_of(path)
+    if kind in ("json", "jsonl") and sheet is None:
+        value = json_value(path)
+        if format != "table" and (export := export_of_json(value, path)) is not None:
+            return None, *export
+        return None, *export_of_sheet(sheet_of_records(value, path.name), format)
+    if kind in ("parquet", "feather"):
+        table = arrow_file(path, kind)
+        return _typed(table, export_of_sheet(sheet_of_arrow(table, path.name), format))
+    return None, *export_of_sheet(open_sheet(path, sheet), format)
+
+
+def _typed(table: pa.Table, export: tuple[Sheet, Hints]) -> tuple[pa.Table | None, Sheet, Hints]:
+    """Pass the table on if the format left its columns and rows alone."""
+    cells, hints = export
+    same = cells.header == table.column_names and len(cells) == table.num_rows
+    return (table if same else None), cells, hints
+
+
+def _with_items(cells: Sheet, files: list[Sheet], asked: Asked, hints: Hints) -> tuple[Sheet, list[Sheet]]:
+    """Add the columns of files whose rows are items; return the files that are left, whose rows are people."""
+    people = []
+    for one in files:
+        pair = _shared(cells, one)
+        person = asked.participant or hints.ids.get("participant")
+        if pair is None or pair[0] == person or rank_of("participant", pair[0]) is not None:
+            people.append(one)
+            continue
+        mine, theirs = pair
+        place = {cell.strip(): at for at, cell in enumerate(one.columns[theirs]) if cell is not None}
+        at = [None if cell is None else place.get(cell.strip()) for cell in cells.columns[mine]]
+        added = {
+            name if name not in cells.columns else f"{name} ({one.name})": [
+                None if a is None else column[a] for a in at
+            ]
+            for name, column in one.columns.items()
+            if name != theirs
+        }
+        cells = cells.with_columns(cells.columns | added)
+        cells = cells.noting(noticed("columns-added", n=len(added), source=one.name, key=mine))
+    return cells, people
+
+
+def _shared(cells: Sheet, other: Sheet) -> tuple[str, str] | None:
+    """Return the columns of two sheets that share most names, the other's being different in every row."""
+    best, pair = 0.0, None
+    for theirs, column in other.columns.items():
+        names = {cell.strip() for cell in column if cell is not None}
+        if len(names) < len(other):
+            continue
+        for mine, values in cells.columns.items():
+            wanted = {cell.strip() for cell in values if cell is not None}
+            share = len(names & wanted) / max(len(wanted), 1)
+            if share > best and len(wanted) > 1:
+                best, pair = share, (mine, theirs)
+    return pair if best > 0.5 else None

@@ -1,0 +1,417 @@
+"""Which column of a sheet is what: recognised by name and content, and said."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from ordbridge.errors import InputError
+from ordbridge.reading.column_content import item_among, refuse_two_scales, system_among
+from ordbridge.reading.column_labels import MANY, alike, labelled
+from ordbridge.reading.headers import PATTERN, decompose, from_pattern
+from ordbridge.reading.parts import IDS, NONE, ROW, Asked, Hints, RatingColumn, SheetLayout, listed, short_name
+from ordbridge.reading.sheet import Sheet
+from ordbridge.reading.values import MOST_LABELS, looks_like_ratings, without_missing
+from ordbridge.reading.vocabulary import (
+    criteria_in,
+    is_aside,
+    is_criterion,
+    is_summary,
+    label_role,
+    plain,
+    rank_of,
+    says_rating,
+)
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
+
+__all__ = ["recognise"]
+
+DOCUMENT = re.compile(r"doc|article|story|dialog|conversation|text|topic", re.IGNORECASE)
+SEGMENT = re.compile(r"seg|sent|line|turn|utt|paragraph", re.IGNORECASE)
+
+
+def recognise(sheet: Sheet, asked: Asked, hints: Hints) -> SheetLayout:
+    """Find out what each column is; raise one sentence with what can be typed where that cannot be known."""
+    finder = _Finder(sheet, asked, hints)
+    return finder.layout()
+
+
+class _Finder:
+    def __init__(self, sheet: Sheet, asked: Asked, hints: Hints) -> None:
+        self.sheet, self.asked, self.hints = sheet, asked, hints
+        self.notes: list[Finding] = []
+        self.ids: dict[str, str] = {}
+        self.free = [name for name in sheet.header if not is_summary(name)]
+        self.left_out = [name for name in sheet.header if name not in self.free]
+        if self.left_out:
+            self.notes.append(noticed("summary-columns-left-out", columns=", ".join(self.left_out)))
+
+    def layout(self) -> SheetLayout:
+        for role in IDS:
+            given = getattr(self.asked, role)
+            if given is not None:
+                self.ids[role] = given if given in (ROW, NONE) and given not in self.free else self.column(given, role)
+            elif role in self.hints.ids and self.hints.ids[role] in self.sheet.columns:
+                self.ids[role] = self.hints.ids[role]
+        patterned = self.of_pattern()
+        columns = list(patterned) if patterned else self.without_others(self.rating_columns())
+        for role in ("participant", "system", "criterion", "item"):
+            if role not in self.ids:
+                self.find(role, columns)
+        self.find_parts(columns)
+        self.find_by_content(columns)
+        if patterned:
+            ratings = [RatingColumn(name, labels) for name, labels in patterned.items()]
+        else:
+            ratings, notes = labelled(self.sheet, columns, self.ids, self.hints, self.free, self.asked.columns)
+            self.notes += notes
+        if not self.asked.rating:
+            refuse_two_scales(self.sheet, ratings)
+        said = self.split_items(ratings)
+        self.complete(ratings)
+        return SheetLayout(
+            self.sheet, self.used(), tuple(ratings), self.said(ratings) | said, tuple(self.notes), tuple(self.left_out)
+        )
+
+    def used(self) -> dict[str, str]:
+        return {role: column for role, column in self.ids.items() if column != NONE}
+
+    def column(self, name: str, role: str) -> str:
+        """Return the column that a user means, whose case and blanks need not be exact."""
+        for same in (lambda a: a == name, lambda a: plain(a) == plain(name), lambda a: short_name(a) == name):
+            found = [column for column in self.sheet.header if same(column)]
+            if len(found) == 1:
+                return found[0]
+        near = difflib.get_close_matches(name, self.sheet.header, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        has = listed(self.sheet.header, most=30)
+        raise InputError(f"there is no column {name!r} for the {role}; {self.sheet.name} has: {has}{hint}")
+
+    # -- the columns of ratings
+
+    def of_pattern(self) -> dict[str, dict[str, str]]:
+        pattern = self.asked.columns
+        if not pattern or not PATTERN.search(pattern):
+            if pattern and pattern not in IDS:
+                raise InputError(
+                    f"columns={pattern!r} is not known; give participant, item, system or criterion, or a pattern such "
+                    "as '{system}_{criterion}'"
+                )
+            return {}
+        unknown = set(PATTERN.findall(pattern)) - set(IDS)
+        if unknown:
+            raise InputError(f"columns={pattern!r}: {unknown.pop()!r} is not one of {', '.join(IDS)}")
+        found = from_pattern(pattern, [name for name in self.free if name not in self.ids.values()])
+        chosen = [self.column(name, "rating") for name in self.asked.rating]
+        found = {name: labels for name, labels in found.items() if not chosen or name in chosen}
+        found = {
+            name: labels for name, labels in found.items() if chosen or looks_like_ratings(self.sheet.columns[name])
+        }
+        if not found:
+            raise InputError(f"no column of {self.sheet.name} has a name like {pattern!r}; it has: {listed(self.free)}")
+        return found
+
+    def rating_columns(self) -> list[str]:
+        if self.asked.rating:
+            return [self.column(name, "rating") for name in self.asked.rating]
+        if self.hints.ratings:
+            return list(self.hints.ratings)
+        free = [name for name in self.free if name not in self.ids.values() and not is_aside(short_name(name))]
+        likely = [name for name in free if self.may_be_rating(name) and not self.is_counter(name)]
+        named = {name: rank for name in likely if (rank := self.rank("rating", name)) is not None}
+        criteria = [name for name in likely if is_criterion(short_name(name))]
+        if self.asked.columns:
+            return [name for name in likely if not self.is_id(name)] or likely
+        sure = [name for name, rank in named.items() if rank == min(named.values()) and rank < 2]
+        if sure and not any(name not in sure for name in criteria):
+            if len(sure) == 1:
+                return sure
+            raise InputError(f"{listed(sure)} may be the rating; say which: {_options('rating', sure)}")
+        if sure and len(criteria) > 1:
+            raise InputError(
+                f"{sure[0]!r} and {listed(criteria)} may hold ratings; give rating={sure[0]!r}, or rating={criteria!r}"
+            )
+        if criteria:
+            return self.with_other_questions(criteria, likely)
+        others = [name for name in likely if not self.is_id(name)]
+        weak = [name for name in named if name in others]
+        if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
+            return weak
+        if others:
+            return [name for name in others if says_rating(short_name(name))] or others
+        if "rating" in free:  # words without an order
+            return ["rating"]
+        raise InputError(
+            f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with rating=; "
+            f"it has: {listed(self.sheet.header)}"
+        )
+
+    def without_others(self, columns: list[str]) -> list[str]:
+        """Leave out columns whose names are not made like the others, such as Word count beside Rater 1, Rater 2."""
+        if self.asked.rating or self.asked.columns or len(columns) < 3:
+            return columns
+        kept = alike(columns, self.hints)
+        if others := [name for name in columns if name not in kept]:
+            self.notes.append(noticed("not-taken-as-ratings", columns=listed(others)))
+        return kept
+
+    def with_other_questions(self, criteria: list[str], likely: list[str]) -> list[str]:
+        """Return criteria and other questions that were answered beside them; say which columns may be ratings, too."""
+        others = [name for name in likely if name not in criteria and not self.is_id(name)]
+        asked = [name for name in others if criteria_in(name) or name.rstrip().endswith("?")]
+        if unsure := [name for name in others if name not in asked]:
+            self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
+        return [name for name in likely if name in criteria or name in asked]
+
+    def may_be_rating(self, name: str) -> bool:
+        """Tell whether a column holds ratings, or is called a rating and holds few different words."""
+        cells = self.sheet.columns[name]
+        if looks_like_ratings(cells):
+            return True
+        rank = self.rank("rating", name)
+        called = is_criterion(short_name(name)) or (rank is not None and rank < 2)
+        return called and 1 < len({cell.strip().casefold() for cell in cells if cell}) <= MOST_LABELS
+
+    def is_counter(self, name: str) -> bool:
+        """Tell whether a column counts the rows and is not called a rating."""
+        cells = self.sheet.columns[name]
+        return (
+            len(cells) > 2
+            and self.rank("rating", name) is None
+            and any(cells == [str(n + first) for n in range(len(cells))] for first in (0, 1))
+        )
+
+    def is_id(self, name: str) -> bool:
+        """Tell whether the name of a column says that it names people, items, systems or criteria."""
+        return any(self.rank(role, name) is not None for role in IDS)
+
+    def rank(self, role: str, name: str) -> int | None:
+        return rank_of(role, short_name(name))
+
+    # -- the columns of roles
+
+    def find(self, role: str, ratings: Sequence[str]) -> None:
+        """Find the column of a role by its name, and where several have such a name, by what they hold."""
+        free = [name for name in self.free if name not in ratings and name not in self.ids.values()]
+        ranked = {name: rank for name in free if (rank := self.rank(role, name)) is not None}
+        ranked = {name: rank for name, rank in ranked.items() if self.fits(role, name, rank, ratings)}
+        ranked = self.one_of_equals(ranked)
+        if role == "item" and 0 not in ranked.values():
+            best = self.best_items(ranked)
+        else:
+            best = [name for name, rank in ranked.items() if rank == min(ranked.values())]
+        if role == "item" and len(best) > 1:
+            best = self.finest(best)
+        if len(best) > 1:
+            raise InputError(
+                f"{listed(best)} of {self.sheet.name} may be the {role}; say which: {_options(role, best)}"
+            )
+        if best:
+            self.ids[role] = best[0]
+        elif self.hints.fallback.get(role) in self.sheet.columns:
+            self.ids[role] = self.hints.fallback[role]
+
+    def find_by_content(self, ratings: Sequence[str]) -> None:
+        """Find item or system by what columns hold, where their names do not say it, and say why."""
+        if len(ratings) > 1 and not all(is_criterion(short_name(name)) for name in ratings):
+            return
+        used = {*ratings, *self.ids.values(), self.sheet.parts}
+        free = {name: self.sheet.columns[name] for name in self.free if name not in used}
+        free = {name: cells for name, cells in free.items() if not is_aside(short_name(name))}
+        known = {role: self.sheet.columns[name] for role, name in self.ids.items() if name in self.sheet.columns}
+        for role, find, why in (
+            ("item", item_among, "with it alone a participant has one rating of each system"),
+            ("system", system_among, "it alone has few names that differ within items and participants"),
+        ):
+            found = find(free, known) if role not in self.ids else None
+            if found is not None:
+                self.ids[role] = found
+                known[role] = free.pop(found)
+                self.notes.append(noticed("taken-by-content", column=found, role=role, why=why))
+
+    def find_parts(self, ratings: Sequence[str]) -> None:
+        """Say what the sheets of a workbook are, which were read together."""
+        column = self.sheet.parts
+        if column is None or column in self.ids.values():
+            return
+        labels = [label for label in dict.fromkeys(self.sheet.columns[column]) if label is not None]
+        role = label_role(labels)
+        of_one = len(ratings) == 1 or all(is_criterion(short_name(name)) for name in ratings)
+        if role is None and of_one and "participant" not in self.ids:
+            role = "participant"
+            self.notes.append(noticed("parts-are-participants", column=column))
+        if role is None or role in self.ids:
+            ways = ", ".join(f"{role}={column!r}" for role in IDS if role not in self.ids)
+            raise InputError(
+                f"the {column}s {listed(labels)} of {self.sheet.name} have the same columns, but their names do not "
+                f"say what they are; give {ways}"
+                + (f", or sheet={labels[0]!r} to read one" if column == "sheet" else "")
+            )
+        self.ids[role] = column
+
+    def fits(self, role: str, name: str, rank: int, ratings: Sequence[str]) -> bool:
+        cells = [cell for cell in without_missing(self.sheet.columns[name])[0] if cell is not None]
+        labels = list(dict.fromkeys(cells))
+        if not labels:
+            return False
+        stands_for = label_role(labels[:50])
+        if stands_for is not None and stands_for != role and rank > 0 and role != "item":
+            return False
+        alone = len(labels) == len(self.sheet)
+        if role == "criterion":
+            return rank < 2 or (stands_for == "criterion" and len(labels) <= MANY)
+        if role == "system" and len(labels) == 1 and rank > 0 and len(ratings) > 1:
+            return False  # the columns differ in the system
+        if role == "system":
+            return rank < 2 or 2 <= len(labels) <= 20
+        if role == "item" and rank == 2 and stands_for == "criterion":
+            return False
+        if role == "item" and rank == 2 and alone:  # the number of a row is not the name of an item
+            return "participant" not in self.ids and len(ratings) > 1
+        return True
+
+    def best_items(self, ranked: dict[str, int]) -> list[str]:
+        """Prefer what occurs under several systems, then what its name says more surely."""
+        column = self.ids.get("system")
+        systems = self.sheet.columns.get(column or "", [None] * len(self.sheet))
+        scores = {}
+        for name, rank in ranked.items():
+            seen: dict[str, set[str | None]] = {}
+            for label, system in zip(self.sheet.columns[name], systems, strict=True):
+                if label is not None:
+                    seen.setdefault(label, set()).add(system)
+            several = sum(len(found) > 1 for found in seen.values()) / max(len(seen), 1)
+            scores[name] = (several > 0.5, len(seen) > 1, -rank)
+        return [name for name in ranked if scores[name] == max(scores.values())]
+
+    def finest(self, names: list[str]) -> list[str]:
+        """Of an item's document and its segment, keep the segment, or both where segments are counted anew."""
+        for name in names:
+            cells = self.sheet.columns[name]
+            pairs = [set(zip(cells, self.sheet.columns[other], strict=True)) for other in names if other != name]
+            if all(len({mine for mine, _ in found}) == len(found) for found in pairs):
+                return [name]
+        coarse = [name for name in names if DOCUMENT.search(name)]
+        fine = [name for name in names if SEGMENT.search(name)]
+        if len(names) != 2 or len(coarse) != 1 or len(fine) != 1 or coarse == fine:
+            return names
+        both = f"{coarse[0]} and {fine[0]}"
+        cells = [
+            None if a is None or b is None else f"{a} {b}"
+            for a, b in zip(self.sheet.columns[coarse[0]], self.sheet.columns[fine[0]], strict=True)
+        ]
+        self.sheet = self.sheet.with_columns({**self.sheet.columns, both: cells})
+        self.notes.append(noticed("composite-item", coarse=coarse[0], fine=fine[0]))
+        return [both]
+
+    def one_of_equals(self, ranked: dict[str, int]) -> dict[str, int]:
+        """Of columns that name the same things, such as an item's number and its text, keep the surest or shortest."""
+        kept: dict[str, int] = {}
+        length = {name: sum(len(cell or "") for cell in self.sheet.columns[name]) for name in ranked}
+        for name in sorted(ranked, key=lambda name: (ranked[name] > 0, length[name])):
+            cells = self.sheet.columns[name]
+            equal = [other for other in kept if _one_to_one(set(zip(self.sheet.columns[other], cells, strict=True)))]
+            for other in equal:
+                kept[other] = min(kept[other], ranked[name])
+            if not equal:
+                kept[name] = ranked[name]
+        return kept
+
+    def split_items(self, ratings: list[RatingColumn]) -> dict[str, str]:
+        """Take a system out of the names of items such as item3_gpt, where nothing else says the system."""
+        column = self.ids.get("item")
+        if (
+            column not in self.sheet.columns
+            or "system" in self.ids
+            or any("system" in {*r.labels, *r.sources} for r in ratings)
+        ):
+            return {}
+        cells = self.sheet.columns[column]
+        labels = [label for label in dict.fromkeys(cells) if label is not None]
+        factors = decompose(labels, any_way=True) if len(labels) > 3 else []
+        if len(factors) != 2:
+            return {}
+        few = min((0, 1), key=lambda place: len(set(factors[place])))
+        role = label_role(list(dict.fromkeys(factors[few])))
+        words = not any(label.isdigit() for label in factors[few])
+        if role not in ("system", None if words else "system") or len(set(factors[few])) >= len(set(factors[1 - few])):
+            return {}
+        part = {label: (factors[few][n], factors[1 - few][n]) for n, label in enumerate(labels)}
+        made = dict(self.sheet.columns)
+        for place, name in ((0, "system"), (1, "item")):
+            title = f"{name} of {column}"
+            made[title] = [None if cell is None else part[cell][place] for cell in cells]
+            self.ids[name] = title
+        self.sheet = self.sheet.with_columns(made)
+        systems = listed(list(dict.fromkeys(factors[few])))
+        self.notes.append(noticed("names-taken-apart", column=column, example=labels[0], systems=systems))
+        return {name: f"part of column {column!r}" for name in ("item", "system")}
+
+    # -- what is missing
+
+    def complete(self, ratings: list[RatingColumn]) -> None:
+        """Let rows name people or items where nothing else does, or ask."""
+        in_columns = {role for one in ratings for role in (*one.labels, *one.sources)}
+        has = {*self.ids, *in_columns}
+        if "participant" not in has:
+            if self.hints.respondents or ("item" in in_columns and "item" not in self.ids):
+                self.ids["participant"] = ROW
+                has.add("participant")
+            else:
+                options = self.unused(ratings)
+                raise InputError(
+                    f"nothing in {self.sheet.name} says who gave a rating; name the column with participant="
+                    f"{', which may be ' + listed(options) if options else ''}, or give participant='row' if every row "
+                    "is another person"
+                )
+        if "item" not in has:
+            if "participant" in in_columns:
+                self.ids["item"] = ROW
+            elif self.hints.respondents and "system" in in_columns:
+                pass
+            else:
+                options = self.unused(ratings)
+                raise InputError(
+                    f"nothing in {self.sheet.name} says which item was rated; name the column with item="
+                    f"{', which may be ' + listed(options) if options else ''}, or give item='none' if there is none"
+                )
+        if "system" not in has:
+            self.notes.append(noticed("no-system-column"))
+
+    def unused(self, ratings: list[RatingColumn]) -> list[str]:
+        used = {
+            *self.ids.values(),
+            *(one.column for one in ratings),
+            *(c for one in ratings for c in one.sources.values()),
+        }
+        return [name for name in self.free if name not in used and not is_aside(short_name(name))]
+
+    # -- words
+
+    def said(self, ratings: list[RatingColumn]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for role in IDS:
+            labels = list(dict.fromkeys(one.labels[role] for one in ratings if role in one.labels))
+            sources = list(dict.fromkeys(one.sources[role] for one in ratings if role in one.sources))
+            if labels:
+                found[role] = f"the names of the columns ({listed(labels)})"
+            elif sources:
+                found[role] = f"columns {listed(sources)}"
+            elif self.ids.get(role) == ROW:
+                found[role] = "the number of the row"
+            elif role in self.used():
+                found[role] = f"column {self.ids[role]!r}"
+        columns = [one.column for one in ratings]
+        found["rating"] = f"column {columns[0]!r}" if len(columns) == 1 else f"columns {listed(columns)}"
+        return found
+
+
+def _one_to_one(pairs: Iterable[tuple[str | None, str | None]]) -> bool:
+    pairs = list(pairs)
+    return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
+
+
+def _options(role: str, names: Sequence[str]) -> str:
+    return " or ".join(f"{role}={name!r}" for name in names[:6])

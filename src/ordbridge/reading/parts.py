@@ -1,0 +1,86 @@
+"""What a sheet is made of: columns that name people, items, systems and criteria, and columns of ratings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ordbridge.reading.sheet import Sheet
+from ordbridge.results.finding import Finding
+
+__all__ = ["IDS", "NONE", "ROW", "Asked", "Hints", "RatingColumn", "SheetLayout", "listed", "short_name"]
+
+IDS = ("participant", "item", "system", "criterion")
+ROW, NONE = "row", "none"
+"""Instead of a column: the number of the row, and nothing."""
+PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said: a column for a role, the columns of ratings, and what these differ in."""
+
+    participant: str | None = None
+    item: str | None = None
+    system: str | None = None
+    criterion: str | None = None
+    rating: tuple[str, ...] = ()
+    columns: str | None = None
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the format of a file says: columns of roles, columns that hold ratings, whether each row is one person."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    ratings: tuple[str, ...] = ()
+    respondents: bool = False
+    fallback: dict[str, str] = field(default_factory=dict)
+    """Columns of roles where no other column has a name that says so."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Better names of columns, such as the question that was asked."""
+
+
+@dataclass(frozen=True)
+class RatingColumn:
+    """A column of ratings, and the labels of roles that hold for all of it, or the columns that have them."""
+
+    column: str
+    labels: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SheetLayout:
+    """A sheet, its columns of roles, its columns of ratings, and how to say it."""
+
+    sheet: Sheet
+    ids: dict[str, str]
+    ratings: tuple[RatingColumn, ...]
+    recognised: dict[str, str]
+    notes: tuple[Finding, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def short_name(column: str) -> str:
+    """Return a column's name without what an export puts before it.
+
+    Examples
+    --------
+    >>> short_name("Answer.fluency")
+    'fluency'
+    """
+    return PREFIXES.sub("", column.strip())
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names as text, the first ones only and not too long.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = [name if len(name) <= 40 else name[:37] + "…" for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,115 @@
+"""Systems side by side: the shares of the categories, and expected ratings with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ordbridge.render.figures.style import BLUE, GREY, INK, SOFT, empty_figure, title
+from ordbridge.support.escaping import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SystemRatings", "systems"]
+
+
+@dataclass(frozen=True)
+class SystemRatings:
+    """The systems of one criterion, the highest first."""
+
+    title: str
+    ranking: Sequence[dict[str, Any]]
+    """system, estimate, conf_low, conf_high, letters, n."""
+    shares: Sequence[dict[str, Any]]
+    """system, category, share; none for a slider."""
+    ends: tuple[float, float]
+    """Of the scale."""
+
+
+def systems(panels: Sequence[SystemRatings], conf_level: float = 0.95) -> Figure:
+    """Draw stacked shares of the categories beside expected ratings with intervals, a row for each criterion.
+
+    Examples
+    --------
+    >>> ranking = [{"system": "A", "estimate": 3.2, "conf_low": 3.0, "conf_high": 3.4, "letters": "a", "n": 10}]
+    >>> shares = [{"system": "A", "category": "3", "share": 0.8}, {"system": "A", "category": "4", "share": 0.2}]
+    >>> len(systems([SystemRatings("", ranking, shares, (1, 5))]).axes)
+    2
+    """
+    heights = [0.34 * len(panel.ranking) for panel in panels]
+    both = any(panel.shares for panel in panels)
+    figure = empty_figure(9.6 if both else 6.0, 1.3 * len(panels) + sum(heights) + 0.2)
+    grid = figure.subplots(
+        len(panels), 2 if both else 1, squeeze=False, gridspec_kw={"height_ratios": [h + 0.9 for h in heights]}
+    )
+    for row, panel in zip(grid, panels, strict=True):
+        places = range(len(panel.ranking))
+        if both and panel.shares:
+            _stacked(row[0], panel)
+        elif both:
+            row[0].set_visible(False)
+        _ratings(row[-1], panel, conf_level)
+        for axes in row:
+            axes.set_yticks(places, [shortened(entry["system"], 30) for entry in panel.ranking])
+            axes.set_ylim(len(panel.ranking) - 0.5, -0.5)
+            axes.tick_params(axis="y", length=0)
+    return figure
+
+
+def _stacked(axes: Axes, panel: SystemRatings) -> None:
+    from matplotlib import colormaps
+
+    categories = list(dict.fromkeys(row["category"] for row in panel.shares))
+    share = {(row["system"], row["category"]): row["share"] for row in panel.shares}
+    for place, entry in enumerate(panel.ranking):
+        left = 0.0
+        for k, category in enumerate(categories):
+            width = share.get((entry["system"], category), 0.0)
+            strength = k / max(1, len(categories) - 1)
+            axes.barh(place, width, 0.72, left, color=colormaps["Blues"](0.08 + 0.8 * strength), edgecolor="white")
+            if width >= 0.07:
+                colour = "white" if strength > 0.55 else INK
+                text = f"{100 * width:.0f} %"
+                axes.text(left + width / 2, place, text, ha="center", va="center", fontsize=7.5, color=colour)
+            left += width
+    handles = [
+        axes.barh(0, 0, color=colormaps["Blues"](0.08 + 0.8 * k / max(1, len(categories) - 1)), label=category)
+        for k, category in enumerate(categories)
+    ]
+    axes.legend(
+        handles=handles,
+        labels=[shortened(category, 18) for category in categories],
+        frameon=False,
+        fontsize=8,
+        ncols=min(6, len(categories)),
+        loc="upper left",
+        bbox_to_anchor=(0, -0.02),
+        handlelength=1,
+        columnspacing=1,
+    )
+    axes.set_xlim(0, 1)
+    axes.set_xticks([])
+    title(axes, shortened(panel.title) or "Ratings", "share of each category, lowest to highest")
+    axes.spines[["left", "bottom"]].set_visible(False)
+
+
+def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
+    for place, row in enumerate(panel.ranking):
+        if row["conf_low"] is not None:
+            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=2)
+        axes.plot(row["estimate"], place, "o", color=BLUE)
+    marked = any(row["letters"] for row in panel.ranking)
+    for place, row in enumerate(panel.ranking):
+        text = f"{row['estimate']:.2f}" + (f"  {row['letters']}" if row["letters"] else "")
+        axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=SOFT)
+    low = min(row["conf_low"] if row["conf_low"] is not None else row["estimate"] for row in panel.ranking)
+    high = max(row["conf_high"] if row["conf_high"] is not None else row["estimate"] for row in panel.ranking)
+    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0])) or 0.5
+    axes.set_xlim(low - room, high + room)
+    axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    told = "; a letter in common: cannot be told apart" if marked else ""
+    title(axes, "Expected rating", f"with {100 * conf_level:g} % intervals{told}")

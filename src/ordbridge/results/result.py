@@ -1,0 +1,130 @@
+"""What every analysis returns: an answer, findings, tables; and from these all that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from ordbridge.errors import InputError
+from ordbridge.render import html, json, latex, markdown, notebook, terminal
+from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.results.finding import Finding
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+__all__ = ["Result"]
+
+NOTHING: dict[str, Any] = {"title": "", "answer": "", "counted": "", "findings": (), "settings": {}}
+
+
+class Result:
+    """A finished analysis. Printing it, or writing a report, computes nothing new.
+
+    Attributes
+    ----------
+    kind
+        ``"comparison"``, ``"fit"``, ``"plan"`` and so on.
+    title
+        What the report is called.
+    answer
+        The answer in words, a line for each part of it.
+    counted
+        What it rests on: how many ratings, of what, by whom.
+    findings
+        What a reader should know, the worst first.
+    tables
+        All numbers, by name.
+    settings
+        What was asked.
+    """
+
+    kind: ClassVar[str] = "result"
+    title: str
+    answer: str
+    counted: str
+    findings: tuple[Finding, ...]
+    settings: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return nothing for what a kind of result does not have; defaults here would be defaults of its fields."""
+        if name in NOTHING and not hasattr(type(self), name):
+            return NOTHING[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        return {}
+
+    def main(self) -> Sequence[ShownTable]:
+        """Return the table that stands below the answer."""
+        return ()
+
+    def sections(self) -> Sequence[Section]:
+        """Return what follows the answer and the cautions in a report."""
+        return ()
+
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the tables of a paper."""
+        return self.main()
+
+    def figures(self) -> Figures:
+        """Return the pictures by name; each is drawn when it is asked for."""
+        return Figures()
+
+    def methods(self) -> str:
+        """Return the paragraph for the methods section."""
+        return ""
+
+    def references(self) -> list[str]:
+        """Return the references that the paragraph needs."""
+        return []
+
+    def plot(self) -> Figure:
+        """Draw the picture that shows the answer."""
+        pictures = self.figures()
+        if not pictures:
+            raise InputError(f"there is no picture of this {self.kind}")
+        return pictures[next(iter(pictures))]
+
+    def page(self, repeat: str = "") -> html.Page:
+        """Return the report as a page; ``repeat`` is the command that made the result."""
+        return html.page(self, repeat)
+
+    def report(self, path: str | PathLike[str], repeat: str = "") -> Path:
+        """Write one self-contained HTML file with the answer, cautions, tables, pictures and methods.
+
+        Parameters
+        ----------
+        path
+            The file, ``.html``.
+        repeat
+            The command that made the result.
+        """
+        return html.write(self, path, repeat)
+
+    def latex(self, caption: str = "", label: str = "") -> str:
+        """Return the answer, tables, cautions and methods paragraph in LaTeX (package booktabs)."""
+        return latex.text(self, caption, label)
+
+    def markdown(self) -> str:
+        """Return the answer, tables, cautions and methods paragraph in Markdown."""
+        return markdown.text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` writes."""
+        return json.as_data(self)
+
+    def __str__(self) -> str:
+        """Return what the terminal shows."""
+        return terminal.text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        return notebook.fragment(self)

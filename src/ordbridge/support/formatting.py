@@ -1,0 +1,139 @@
+"""How values are written for people, on pages, in tables for papers, and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ordbridge.support.escaping import for_html, visible
+
+__all__ = ["as_text", "decimals", "enumerated", "html_table", "interval_text", "listed", "p_text", "r_text", "stars"]
+
+
+def enumerated(names: Iterable[Any], most: int = 40, longest: int = 60) -> str:
+    r"""List names in one line: control characters spelled out, long names and long lists shortened.
+
+    Examples
+    --------
+    >>> print(enumerated(["item", "two\nlines", 7]))
+    item, two\nlines, 7
+    """
+    texts = [visible(str(name)).replace("\n", "\\n").replace("\t", "\\t") for name in names]
+    shown = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts[:most]]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(shown) + more
+
+
+def decimals(number: float) -> str:
+    """Write a number with three decimals, or three digits where these would show nothing.
+
+    Examples
+    --------
+    >>> decimals(0.98765), decimals(12.0), decimals(0.00012345)
+    ('0.988', '12', '0.000123')
+    """
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.3f}" if 5e-4 <= abs(number) < 1e6 else f"{number:.3g}"
+
+
+def as_text(value: Any, number: Callable[[float], str] = decimals, missing: str = "–") -> str:
+    """Write any value of a table.
+
+    Parameters
+    ----------
+    value
+        Text, a number, a truth value, nothing; or several of them.
+    number
+        How a float is written.
+    missing
+        What stands for nothing, and for NaN.
+
+    Examples
+    --------
+    >>> as_text(0.98765), as_text(None), as_text(True), as_text([0.5, None]), as_text({"item": 20})
+    ('0.988', '–', 'yes', '0.500, –', 'item 20')
+    >>> as_text(0.98765, "{:.4g}".format)
+    '0.9877'
+    """
+    if value is None or value != value:
+        return missing
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {as_text(item, number, missing)}" for key, item in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(as_text(item, number, missing) for item in value)
+    return str(value)
+
+
+def p_text(p: float) -> str:
+    """Write a p-value as papers do.
+
+    Examples
+    --------
+    >>> p_text(0.0042), p_text(0.00001), p_text(0.128), p_text(1.0)
+    ('p = .004', 'p < .001', 'p = .128', 'p = 1')
+    """
+    if p < 0.001:
+        return "p < .001"
+    digits = f"{p:.3f}"
+    return "p = 1" if digits == "1.000" else f"p = {digits[1:]}"
+
+
+def r_text(value: float) -> str:
+    """Write a coefficient of agreement, correlation or reliability as papers do.
+
+    Examples
+    --------
+    >>> r_text(0.521), r_text(-0.04), r_text(1.0), r_text(-0.001)
+    ('.52', '−.04', '1.00', '.00')
+    """
+    digits = f"{abs(value):.2f}"
+    return f"{'−' if value < 0 and float(digits) else ''}{digits.removeprefix('0')}"
+
+
+def interval_text(row: Mapping[str, Any], conf_level: float, write: Callable[[float], str] = r_text) -> str:
+    """Write the interval of a row with ``conf_low`` and ``conf_high``.
+
+    Examples
+    --------
+    >>> interval_text({"conf_low": 0.41, "conf_high": 0.62}, 0.95)
+    '95% CI .41 to .62'
+    """
+    return f"{100 * conf_level:g}% CI {write(row['conf_low'])} to {write(row['conf_high'])}"
+
+
+def stars(p: float | None) -> str:
+    """Return one to three stars for a p-value below .05, .01 and .001."""
+    return "" if p is None else "*" * sum(p < edge for edge in (0.05, 0.01, 0.001))
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write several words as one phrase.
+
+    Examples
+    --------
+    >>> listed(["B", "BC", "BCR"]), listed(["B"])
+    ('B, BC and BCR', 'B')
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a plain HTML table, for notebooks.
+
+    Examples
+    --------
+    >>> html_table([{"term": "a<b", "p_value": 0.12345}])
+    '<table><thead><tr><th>term</th><th>p_value</th></tr></thead><tbody><tr><td>a&lt;b</td><td>0.123</td></tr></tbody></table>'
+    """
+    if not rows:
+        return ""
+    head = "".join(f"<th>{for_html(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{for_html(as_text(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
