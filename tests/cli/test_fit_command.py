@@ -24,7 +24,22 @@ def file(ratings: pd.DataFrame, tmp_path: Path) -> str:
 @pytest.mark.needs_r
 def test_a_readable_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["fit", file, "--model", "clmm", "--formula", FORMULA, "--link", "probit", "--contrasts", "system"]) == 0
+        main(
+            [
+                "fit",
+                file,
+                "--model",
+                "clmm",
+                "--formula",
+                FORMULA,
+                "--link",
+                "probit",
+                "--contrasts",
+                "system",
+                "--details",
+            ]
+        )
+        == 0
     )
     shown = capsys.readouterr().out
     assert "Cumulative Link Mixed Model" in shown and "systemB" in shown and "difference" in shown
@@ -33,7 +48,9 @@ def test_a_readable_table(file: str, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.needs_r
 def test_json_and_parquet(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "fit.parquet"
-    assert main(["fit", file, "--model", "lmer", "--formula", FORMULA, "--no-REML", "--json", "--out", str(out)]) == 0
+    assert (
+        main(["fit", file, "--model", "lmer", "--formula", FORMULA, "--no-REML", "--json", "-", "--out", str(out)]) == 0
+    )
     found = json.loads(capsys.readouterr().out)["tables"]
     fit = ob.lmer(FORMULA, file, REML=False)
     assert found["tidy"] == fit.tidy().to_pylist()
@@ -129,7 +146,7 @@ def test_contrasts_are_in_every_output_with_corrected_p_values(
     html = files["html"].read_text(encoding="utf-8")
     differ = sum(row["p_adjusted"] < 0.05 for row in rows)
     assert f"{differ} of 3 pairs differ at the 5\u00a0% level, after Holm&#x27;s correction" in html
-    assert files["png"].stat().st_size > 0 and f"written: {tmp_path / 'fit-contrasts.csv'}" in shown
+    assert files["png"].stat().st_size > 0 and f"wrote {tmp_path / 'fit-contrasts.csv'}" in shown
 
 
 @pytest.mark.parametrize(

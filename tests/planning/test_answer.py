@@ -281,9 +281,9 @@ def test_a_linear_model_is_told_that_its_null_is_another():
 def test_a_pair_without_the_first_system_has_a_type_one_error_of_its_own():
     """B and C spread differently from A and from each other; what is calibrated is the pair where its means agree."""
     truth = Truth(effects=(0.0, 0.5), thresholds=(-1.8, -1.2, -0.6, 0, 0.6), residual_spread=(0.2, 0.5))
-    options = {"vary": {"items": 25, "ratings_per_text": 2}, "most": 20, "null": 50, "calibrate": True}
-    found = ob.planning.plan(truth, model="lm", test=("B", "C"), **options)
-    effects = found.asked["null_effects"]
+    options = {"items": 25, "ratings_per_text": 2, "max_per_design": 20, "null_datasets": 50, "calibrate": True}
+    found = planned(truth, model="lm", test=("B", "C"), **options)
+    effects = found.settings["null_effects"]
     means = ob.simulate.implied(truth.without_effects().shift(effect=effects)).differences["difference"].to_pylist()
     assert effects[0] != pytest.approx(effects[1], abs=0.005) and means == pytest.approx([0.0] * 3, abs=1e-6)
     (design,) = found.designs.to_pylist()

@@ -92,7 +92,7 @@ def test_a_crash_is_tried_again_on_resuming(few, run_stub, tmp_path):
 @pytest.mark.slow
 def test_what_earlier_versions_stored_of_the_machine_is_run_again(few, run_stub, tmp_path, message):
     run = run_stub(few, datasets=3, store=tmp_path / "run")
-    folder = store.Store(tmp_path / "run", {**run.manifest, "sims": 4})
+    folder = store.Store(tmp_path / "run", {**run.manifest, "datasets": 4})
     (cell,) = few.cells
     status = "error" if "vector" in message else "crashed"
     folder.add(table_of([FitRow(cell.label, 3, "lm", "r", "system", status=status, message=message)]))
