@@ -103,4 +103,7 @@ def test_r_is_started_at_the_native_optimum_and_agrees_with_it(file: Path, capsy
         assert ("started-natively" in {one["code"] for one in answers[-1]["findings"]}) == (engine == "r")
     for by_r, native in zip(*(answer["tables"]["pairs"] for answer in answers), strict=True):
         assert by_r["difference"] == pytest.approx(native["difference"], rel=1e-3)
-        assert by_r["p_adjusted"] == pytest.approx(native["p_adjusted"], rel=1e-2, abs=1e-9)
+        assert by_r["std_error"] == pytest.approx(native["std_error"], rel=1e-3)
+        # R's search for a linear model stops just before the boundary, where the degrees of freedom are other ones
+        assert by_r["p_adjusted"] == pytest.approx(native["p_adjusted"], rel=0.2, abs=1e-9)
+        assert by_r["latent_p_value"] == pytest.approx(native["latent_p_value"], rel=1e-2, abs=1e-9)

@@ -31,7 +31,7 @@ def test_points_and_superiority_are_the_same_effect():
 def test_systems_have_the_users_names_everywhere():
     names = ["B", "BC", "BCR", "BR"]
     found = planned(TRUTH, systems=names, effect=[0.2, 0.9, 0.4], test=("B", "BCR"), **ONE)
-    assert "BCR 0.73 points above B" in found.counted and found.units["system"].to_pylist() == names[1:]
+    assert "BCR 0.73 points above B" in found.counted and found.units["system_a"].to_pylist() == names[1:]
     strong = planned(TRUTH, systems=names, effect=[0.0, 3.0, 0.0], test=("BCR", "B"), **ONE)
     weak = planned(TRUTH, systems=names, effect=[0.0, 3.0, 0.0], test=("BR", "B"), **ONE)
     assert strong.designs["power"][0].as_py() > 0.9 > 0.3 > weak.designs["power"][0].as_py()  # the pair that was named

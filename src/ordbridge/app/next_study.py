@@ -28,12 +28,12 @@ from ordbridge.planning import (
     preregistration,
     preview,
     sheet_of,
-    write_protocol,
 )
 from ordbridge.planning.pilot import read_pilot
 from ordbridge.planning.question import USUAL
 from ordbridge.planning.type_one_error import EACH
 from ordbridge.reading import tables
+from ordbridge.render import json
 from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import effect_units, with_points
 from ordbridge.simulate.presets import HOWCROFT2021
@@ -187,7 +187,7 @@ def _keep(folder: Path, found: Plan, repeat: str) -> None:
     keep_picture(folder, found.plot())
     if found.protocol is None:
         return
-    write_protocol(found.protocol, folder / "plan.json")
+    write_text(folder / "plan.json", json.text(found) + "\n")
     write_text(folder / "preregistration.md", preregistration(found))
     rows = sheet_of(found.protocol).sort_by([("participant", "ascending"), ("order", "ascending")])
     sheet = rows.select(["participant", "order", "item", "system"]).replace_schema_metadata(None)
