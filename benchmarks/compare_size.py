@@ -40,7 +40,7 @@ from scipy import optimize, stats
 
 from ordbridge.comparison.analysis import Request, analyse
 from ordbridge.comparison.points import expected_ratings
-from ordbridge.models.inference.adjust import holm
+from ordbridge.models.inference.adjust import adjusted_p
 
 FRACTION = 60
 BLOCK = 100  # datasets after which the store is written
@@ -249,14 +249,14 @@ def extend(store: Path, first: int, datasets: int, effect: float, jobs: int) -> 
 def familywise(part: pd.DataFrame, column: str) -> tuple[float, int]:
     """Return the share of studies with any pair below .05 after Holm, and their number."""
     table = part.pivot(index="dataset", columns="pair", values=column).to_numpy()
-    return float(np.mean([np.any(holm(row) < 0.05) for row in table])), len(table)
+    return float(np.mean([np.any(adjusted_p(row, "holm") < 0.05) for row in table])), len(table)
 
 
 def power_of_last(part: pd.DataFrame, column: str) -> float:
     """Return the share of pairs with a real difference that are found after Holm."""
     found = []
     for _, rows in part.groupby("dataset"):
-        different = holm(rows[column].to_numpy()) < 0.05
+        different = adjusted_p(rows[column].to_numpy(), "holm") < 0.05
         real = np.abs(rows.real.to_numpy()) > 1e-9
         found.append(different[real].mean())
     return float(np.mean(found))

@@ -59,8 +59,7 @@ def goodman_kruskal_gamma(
     pooled
         Whether to pool the pairs of raters.
     min_common
-        Common items that a pair needs to enter; by default 2, and for the mean of the pairs' γ 10 where raters saw
-        different items.
+        Common items that a pair needs to enter; by default 10 where raters saw different items.
     raters, conf_level
         See :func:`ordbridge.reliability.fleiss_kappa`.
 
@@ -83,7 +82,7 @@ def goodman_kruskal_gamma(
         return pairs.pooled(common, (c - d, c + d), (c_i - d_i, c_i + d_i))
 
     how = "C and D summed over pairs of raters"
-    return over_pairs(ratings, sums, name, definition, min_common or 2, raters, conf_level, how)
+    return over_pairs(ratings, sums, name, definition, min_common, raters, conf_level, how)
 
 
 def kendall_tau(
