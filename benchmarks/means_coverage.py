@@ -27,7 +27,7 @@ def covered(cell: Cell, dataset: int) -> list[list[bool]]:
     fit = ob.clmm(FORMULA, study(cell, truth, quality, np.random.default_rng([cell.raters, dataset])), engine="fast")
     found = []
     for df in ("satterthwaite", "asymptotic"):
-        rows = fit.means("system", adjust="none", df=df).to_pylist()
+        rows = fit.means("system", adjust="none", df=df).table.to_pylist()
         true = (first, second, first - second)
         found.append([row["conf_low"] <= value <= row["conf_high"] for row, value in zip(rows, true, strict=True)])
     return found

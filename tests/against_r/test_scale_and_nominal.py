@@ -119,7 +119,7 @@ def test_means_are_those_of_emmeans(name: str, data: pd.DataFrame, plain: dict[s
     formula, options = OPTIONS[name]
     fit = ob.clm(formula, data, engine="fast", **options)
     for on, what, rows in (("rating", "mean.class", "mean"), ("probability", "prob", "probability")):
-        table = [row for row in fit.means("temp", on=on).to_pylist() if row["what"] == rows]
+        table = [row for row in fit.means("temp", on=on).table.to_pylist() if row["what"] == rows]
         np.testing.assert_allclose([row["estimate"] for row in table], plain[f"{name} {what}"], atol=1e-6)
         np.testing.assert_allclose([row["std_error"] for row in table], plain[f"{name} {what} SE"], atol=1e-5)
 

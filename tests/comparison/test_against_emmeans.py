@@ -56,7 +56,7 @@ def of_pair(found: dict[str, dict[str, float]], a: str, b: str) -> tuple[float, 
 def means_agree(fit: ob.Fit, found: dict, tolerance: float) -> None:
     """Means, standard errors, differences, and corrected p-values of z tests."""
     means, pairs = rows(found["means"]), plain(found["pairs"])
-    table = fit.means("system", df="asymptotic").to_pylist()
+    table = fit.means("system", df="asymptotic").table.to_pylist()
     for row in table:
         if row["what"] == "mean":
             assert row["estimate"] == pytest.approx(means[row["level"]]["estimate"], rel=tolerance)

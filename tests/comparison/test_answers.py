@@ -291,7 +291,7 @@ def test_two_systems_have_the_numbers_of_the_linear_mixed_model(study):
     for data in (study((0.0, 0.6)), study((0.0, 0.6)).assign(rating=lambda d: 17.3 * d.rating + np.arange(len(d)) % 7)):
         found = compared(data)
         fit = ob.lmer("rating ~ system + (system | participant) + (system | item)", data, engine="fast")
-        rows = {row["level"]: row for row in fit.means("system", adjust="none").to_pylist()}
+        rows = {row["level"]: row for row in fit.means("system", adjust="none").table.to_pylist()}
         for row in found.ranking.to_pylist():
             assert row["estimate"] == pytest.approx(rows[row["system"]]["estimate"])
             assert row["conf_low"] == pytest.approx(rows[row["system"]]["conf_low"])
@@ -303,7 +303,7 @@ def test_two_systems_have_the_numbers_of_the_linear_mixed_model(study):
 def test_of_three_systems_the_larger_of_two_p_values_counts(study):
     """That of the pair's own model, and that of the model of all systems, each as lmer gives it."""
     data = study((0.0, 0.3, 0.5), raters=5, slope=0.4)
-    together = ob.lmer(BOTH, data, engine="fast").means("system", adjust="none").to_pylist()
+    together = ob.lmer(BOTH, data, engine="fast").means("system", adjust="none").table.to_pylist()
     joint = {(row["system_a"], row["system_b"]): row["p_value"] for row in together if row["what"] == "difference"}
     deciding = set()
     for row in compared(data).pairs.to_pylist():

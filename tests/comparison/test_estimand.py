@@ -234,14 +234,16 @@ def test_means_of_a_clmm_have_students_t_with_few_raters(study):
     data = study((0.0, 0.8), raters=4, items=20, slope=0.6)
     formula = "rating ~ system + (system | participant) + (system | item)"
     fit = ob.clmm(formula, data, engine="fast")
-    linear = ob.lmer(formula, data.assign(rating=data.rating.astype(float)), engine="fast").means("system").to_pylist()
-    means = fit.means("system").to_pylist()
+    linear = (
+        ob.lmer(formula, data.assign(rating=data.rating.astype(float)), engine="fast").means("system").table.to_pylist()
+    )
+    means = fit.means("system").table.to_pylist()
     assert [row["df"] for row in means] == pytest.approx([row["df"] for row in linear], rel=1e-6)
-    z = fit.means("system", df="asymptotic").to_pylist()
+    z = fit.means("system", df="asymptotic").table.to_pylist()
     for small, large in zip(means, z, strict=True):
         assert large["df"] is None and small["estimate"] == large["estimate"]
         assert small["conf_high"] - small["conf_low"] > large["conf_high"] - large["conf_low"]
-    share = fit.means("system", on="probability").to_pylist()
+    share = fit.means("system", on="probability").table.to_pylist()
     assert [row["df"] for row in share] == pytest.approx([means[0]["df"]] * 5 + [means[1]["df"]] * 5 + [means[2]["df"]])
     [equal] = fit.equivalence("system", margin=2.0).to_pylist()
     assert equal["df"] == means[2]["df"]

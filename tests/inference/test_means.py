@@ -58,7 +58,7 @@ def r(four: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 def numbers(table: object, what: str) -> np.ndarray:
     """Estimate, standard error, df, limits, statistic and p-value, in emmeans' order."""
-    frame = table.to_pandas()  # type: ignore[attr-defined]
+    frame = getattr(table, "table", table).to_pandas()  # type: ignore[attr-defined]
     frame = frame[frame["what"] == what].copy()
     frame["df"] = frame["df"].fillna(np.inf)
     return frame[["estimate", "std_error", "df", "conf_low", "conf_high", "statistic", "p_adjusted"]].to_numpy(float)
@@ -71,12 +71,19 @@ def add(four: pd.DataFrame) -> ob.Fit:
 
 def test_expected_ratings_and_differences_in_points(add: ob.Fit, r: dict[str, np.ndarray]) -> None:
     found = add.means("system", adjust="tukey")
-    assert found["level"].to_pylist()[:5] == ["A", "B", "C", "D", None]
-    assert found.select(["system_a", "system_b"]).to_pylist()[4] == {"system_a": "A", "system_b": "B"}
+    assert found.table["level"].to_pylist()[:5] == ["A", "B", "C", "D", None]
+    assert found.table.select(["system_a", "system_b"]).to_pylist()[4] == {"system_a": "A", "system_b": "B"}
     assert numbers(found, "mean")[:, :5] == pytest.approx(r["mean"][:, :5], rel=1e-5)
     assert numbers(found, "difference") == pytest.approx(r["pairs"], rel=1e-4, abs=1e-5)
     holm = add.means("system")
     assert numbers(holm, "difference") == pytest.approx(r["holm"], rel=1e-4, abs=1e-5)
+
+
+def test_means_and_differences_stand_apart_and_print(add: ob.Fit) -> None:
+    found = add.means("system", adjust="tukey")
+    assert found.means["level"].to_pylist() == list("ABCD")
+    assert found.differences["estimate"].to_pylist() == found.table["estimate"].to_pylist()[4:]
+    assert found.differences.num_rows == 6 and "Differences" in str(found) and "pyarrow" not in str(found)
 
 
 def test_probabilities(add: ob.Fit, r: dict[str, np.ndarray]) -> None:
@@ -94,7 +101,7 @@ def test_latent(add: ob.Fit, r: dict[str, np.ndarray]) -> None:
 def test_within_levels_of_another_factor(engine: str, four: pd.DataFrame, r: dict[str, np.ndarray]) -> None:
     fit = ob.clm("rating ~ system * wide", four, engine=engine)
     found = fit.means("system", by="wide", adjust="sidak")
-    assert found["wide"].to_pylist()[:4] == ["long"] * 4
+    assert found.table["wide"].to_pylist()[:4] == ["long"] * 4
     assert numbers(found, "difference") == pytest.approx(r["by"], rel=1e-4, abs=1e-5)
     with pytest.warns(ob.StatisticalWarning, match="System interacts with wide") as warned:
         fit.means("system")
@@ -126,9 +133,9 @@ def test_clmm_by_simulation(four: pd.DataFrame) -> None:
         for term in e.random:
             latent += random.multivariate_normal(np.zeros(len(term.terms)), term.covariance, n) @ z[term.group]
         drawn[system] = 1 + (latent[:, None] > e.cutpoints).sum(axis=1)
-    for row in ratings.to_pylist()[:4]:
+    for row in ratings.table.to_pylist()[:4]:
         assert row["estimate"] == pytest.approx(drawn[row["level"]].mean(), abs=4 * drawn[row["level"]].std() / n**0.5)
-    for row in chosen.to_pylist():
+    for row in chosen.table.to_pylist():
         if row["what"] == "probability":
             share = np.mean(drawn[row["level"]] == int(row["category"]))
         else:
@@ -139,7 +146,9 @@ def test_clmm_by_simulation(four: pd.DataFrame) -> None:
 
 def test_superiority_is_tested_against_a_coin(add: ob.Fit) -> None:
     found = [
-        row for row in add.means("system", on="probability", adjust="none").to_pylist() if row["what"] == "superiority"
+        row
+        for row in add.means("system", on="probability", adjust="none").table.to_pylist()
+        if row["what"] == "superiority"
     ]
     assert len(found) == 6
     for row in found:
@@ -151,11 +160,11 @@ def test_bootstrap_limits(four: pd.DataFrame, tmp_path: Path) -> None:
     """Of a clm they are those of the delta method within Monte Carlo error; in any number of processes."""
     fit = ob.clm("rating ~ system", four, engine="fast")
     delta = numbers(fit.means("system", adjust="none"), "mean")
-    table = fit.means("system", method="bootstrap", draws=399, jobs=2, store=tmp_path / "draws")
+    table = fit.means("system", method="bootstrap", draws=399, jobs=2, store=tmp_path / "draws").table
     found = numbers(table, "mean")
     assert found[:, 3:5] == pytest.approx(delta[:, 3:5], abs=0.35 * delta[:, 1].max())
     assert table["p_value"].null_count == table.num_rows
-    assert fit.means("system", method="bootstrap", draws=399, store=tmp_path / "draws").equals(table)
+    assert fit.means("system", method="bootstrap", draws=399, store=tmp_path / "draws").table.equals(table)
 
 
 def test_equivalence_is_statsmodels_tost(four: pd.DataFrame) -> None:

@@ -210,7 +210,7 @@ def _expected_ratings(fit: Fit, factor: str) -> LevelsInPoints | None:
     if any(":" in term and factor in term.split(":") for term in terms) or factor not in fit.problem.columns:
         return None
     try:
-        rows = fit.means(factor).to_pylist()
+        rows = fit.means(factor).table.to_pylist()
     except (InputError, FitError):
         return None
     means = [row for row in rows if row["what"] == "mean"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ordbridge.models.explain import FitAnalysis
     from ordbridge.models.inference.laplace_cost import LaplaceCheck
+    from ordbridge.models.inference.marginal_means import Means
     from ordbridge.models.inference.proportionality import Assumptions
     from ordbridge.results.finding import Finding
 
@@ -317,7 +318,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         *,
         store: str | PathLike[str] | None = None,
         progress: Callable[[Progress], None] | None = None,
-    ) -> pa.Table:
+    ) -> Means:
         """Return means of a factor's levels in words that people use, with all pairwise comparisons.
 
         Other factors are averaged over with equal weights, numeric predictors are at their means, as in emmeans;
@@ -348,10 +349,10 @@ class Fit(Fitted, Result):  # type: ignore[override]
 
         Returns
         -------
-        pyarrow.Table
-            what (``mean``, ``difference``, ``probability``, ``superiority``), the columns of ``by``, level or for pairs
-            system_a and system_b, category, estimate, std_error, df (null for z tests), statistic, p_value, p_adjusted,
-            conf_low, conf_high.
+        Means
+            With the tables ``means`` and ``differences``. ``table`` has both: what (``mean``, ``difference``,
+            ``probability``, ``superiority``), the columns of ``by``, level or for pairs system_a and system_b, category,
+            estimate, std_error, df (null for z tests), statistic, p_value, p_adjusted, conf_low, conf_high.
 
         Warns
         -----
@@ -369,10 +370,10 @@ class Fit(Fitted, Result):  # type: ignore[override]
         >>> import ordbridge as ob
         >>> ratings = {"rating": [1, 2, 2, 3, 1, 3, 2, 3, 1, 2], "system": list("AABBAABBAB")}
         >>> found = ob.clm("rating ~ system", ratings, engine="fast").means("system")
-        >>> found.select(["level", "system_a", "system_b"]).to_pylist()[1:]
-        [{'level': 'B', 'system_a': None, 'system_b': None}, {'level': None, 'system_a': 'A', 'system_b': 'B'}]
-        >>> [round(v, 2) for v in found["estimate"].to_pylist()]
-        [1.54, 2.36, -0.81]
+        >>> found.means["level"].to_pylist(), [round(v, 2) for v in found.means["estimate"].to_pylist()]
+        (['A', 'B'], [1.54, 2.36])
+        >>> [(row["system_a"], row["system_b"], round(row["estimate"], 2)) for row in found.differences.to_pylist()]
+        [('A', 'B', -0.81)]
         """
         from ordbridge.models import inference
 

@@ -46,7 +46,9 @@ from ordbridge.models.inference.resampling import (
     with_response,
 )
 from ordbridge.models.problem import Estimates, Matrices, Problem
-from ordbridge.results.finding import Finding, found, with_findings
+from ordbridge.render.layout import ShownTable
+from ordbridge.results.finding import Finding, findings_of, found, with_findings
+from ordbridge.results.result import Result
 from ordbridge.support.arguments import choice, number, proportion, whole
 from ordbridge.support.progress import Progress
 
@@ -57,6 +59,7 @@ __all__ = [
     "SCALES",
     "Effects",
     "Line",
+    "Means",
     "delta",
     "effects",
     "equivalence",
@@ -67,6 +70,60 @@ SCALES = ("rating", "latent", "probability")
 METHODS = ("delta", "bootstrap")
 DEGREES = ("satterthwaite", "asymptotic")
 STEP = 1e-5  # of differences, in standard errors of a parameter
+
+
+@dataclass(frozen=True)
+class Means(Result):
+    """Means of a factor's levels, and their pairwise differences.
+
+    Attributes
+    ----------
+    table
+        All rows; see :meth:`ordbridge.Fit.means`.
+    """
+
+    kind = "means"
+    table: pa.Table
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What the report is called."""
+        return "Means and differences"
+
+    @property
+    def means(self) -> pa.Table:
+        """Means of the levels; with ``on="probability"`` the probability of each category."""
+        return self._rows("mean", "probability", without=("system_a", "system_b", "p_value", "p_adjusted", "statistic"))
+
+    @property
+    def differences(self) -> pa.Table:
+        """Differences of all pairs; with ``on="probability"`` how probably one is rated above the other."""
+        return self._rows("difference", "superiority", without=("level", "category"))
+
+    def _rows(self, *what: str, without: tuple[str, ...]) -> pa.Table:
+        import pyarrow.compute as pc
+
+        rows = self.table.filter(pc.is_in(self.table["what"], pa.array(what)))
+        return rows.drop_columns([name for name in ("what", *without) if name in rows.column_names])
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
+        """What a reader should know."""
+        return findings_of(self.table)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Both tables by name."""
+        return {"means": self.means, "differences": self.differences}
+
+    def main(self) -> list[ShownTable]:
+        """Return both tables."""
+        less = ("statistic", "p_value")
+        shown = {
+            name: table.drop_columns([column for column in less if column in table.column_names])
+            for name, table in self.tables.items()
+        }
+        return [ShownTable(table, name.capitalize()) for name, table in shown.items() if table.num_rows]
 
 
 @dataclass(frozen=True)
@@ -134,7 +191,7 @@ def means(
     jobs: int,
     store: str | PathLike[str] | None,
     progress: Callable[[Progress], None] | None,
-) -> pa.Table:
+) -> Means:
     """Return means and pairwise differences; see :meth:`ordbridge.Fit.means`."""
     choice("on", on, SCALES)
     choice("adjust", adjust, ADJUSTMENTS)
@@ -173,7 +230,7 @@ def means(
             "conf_high": high,
         }
     )
-    return with_findings(table, [*interactions(fit, wanted), *notes])
+    return Means(with_findings(table, [*interactions(fit, wanted), *notes]))
 
 
 def equivalence(
@@ -187,7 +244,7 @@ def equivalence(
     if number("margin", margin) <= 0:
         raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
     found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, 0, 0, 1, None, None)
-    rows = [row for row in found.to_pylist() if row["what"] == "difference"]
+    rows = found.differences.to_pylist()
     out = []
     for row in rows:
         d, se = row["estimate"], row["std_error"]
