@@ -351,7 +351,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         -------
         Means
             With the tables ``means`` and ``differences``. ``table`` has both: what (``mean``, ``difference``,
-            ``probability``, ``superiority``), the columns of ``by``, level or for pairs system_a and system_b, category,
+            ``probability``, ``superiority``), the columns of ``by``, level (pairs: system_a and system_b), category,
             estimate, std_error, df (null for z tests), statistic, p_value, p_adjusted, conf_low, conf_high.
 
         Warns
