@@ -83,6 +83,8 @@ class Analysis:
     mean_error: np.ndarray
     mean_low: np.ndarray
     mean_high: np.ndarray
+    covariance: np.ndarray
+    """Of the means in the model of all systems; NaN where it has none."""
     differences: Differences
     spread: np.ndarray
     """The variance of single ratings (or latent qualities) of each system."""
@@ -196,6 +198,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         mean_error=means.std_error,
         mean_low=low,
         mean_high=high,
+        covariance=means.covariance,
         differences=_differences(pairs, tests, means),
         spread=np.array([rating[system == k].var() for k in range(len(names))]),
         formula=tests[0].formula or means.formula if len(names) == 2 else means.formula,
@@ -296,6 +299,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         mean_error=error,
         mean_low=mean - width,
         mean_high=mean + width,
+        covariance=found.covariance[:k, :k],
         differences=compared,
         spread=latent_spread(fit),
         formula=str(fit.problem.formula),

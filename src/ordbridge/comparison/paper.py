@@ -28,6 +28,7 @@ __all__ = [
     "references",
 ]
 
+FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
     "points": {
         "t": "t tests with Satterthwaite's degrees of freedom",
@@ -101,6 +102,8 @@ def ranking_grid(comparison: Comparison) -> ShownTable:
     }
     if reference is None:
         table["group"] = [row["letters"] for row in rows]
+        if len(rows) > FEW_SYSTEMS:
+            table["rank"] = [f"{row['rank_low']} to {row['rank_high']}" for row in rows]
     else:
         table[f"against {reference}"] = [marks.get(row["system"], "") for row in rows]
     return ShownTable(pa.table(table))

@@ -36,8 +36,9 @@ class Comparison(Result):
     ----------
     ranking
         criterion, rank, system, estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that
-        share one cannot be told apart; null with a reference), n, mean (of the ratings as they are), always (the rating
-        that a system always has; null if it has several).
+        share one do not differ significantly; null with a reference), rank_low and rank_high (the places that it can
+        have, for all systems at once), best_probability (that its mean is the highest), n, mean (of the ratings
+        as they are), always (the rating that a system always has; null if it has several).
     pairs
         criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
         std_error, df, p_value,

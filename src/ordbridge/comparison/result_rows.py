@@ -11,6 +11,7 @@ import pyarrow as pa
 from ordbridge.comparison.analysis import Analysis
 from ordbridge.comparison.family import Corrected
 from ordbridge.comparison.letters import letters
+from ordbridge.comparison.ranks import best_probabilities, rank_intervals
 from ordbridge.comparison.scale import Scale
 
 __all__ = [
@@ -28,7 +29,8 @@ TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": {
         "criterion": TEXT, "rank": COUNT, "system": TEXT, "estimate": NUMBER, "std_error": NUMBER, "conf_low": NUMBER,
-        "conf_high": NUMBER, "letters": TEXT, "n": COUNT, "mean": NUMBER, "always": TEXT,
+        "conf_high": NUMBER, "letters": TEXT, "rank_low": COUNT, "rank_high": COUNT, "best_probability": NUMBER,
+        "n": COUNT, "mean": NUMBER, "always": TEXT,
     },
     "pairs": {
         "criterion": TEXT, "system_a": TEXT, "system_b": TEXT, "difference": NUMBER, "conf_low": NUMBER,
@@ -58,12 +60,14 @@ def tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, pa.Table]:
 def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference: str | None) -> list[dict[str, Any]]:
     """Return the systems, the one with the highest expected rating first."""
     ranked = [answer.systems[k] for k in answer.order]
-    different = [
-        frozenset((answer.systems[i], answer.systems[j]))
-        for (i, j), p in zip(answer.differences.pairs, corrected.p_value, strict=True)
+    better = [
+        (answer.systems[i], answer.systems[j]) if d > 0 else (answer.systems[j], answer.systems[i])
+        for (i, j), d, p in zip(answer.differences.pairs, answer.differences.estimate, corrected.p_value, strict=True)
         if p < alpha
     ]
-    shown = letters(ranked, different) if reference is None else {}
+    shown = letters(ranked, [frozenset(pair) for pair in better]) if reference is None else {}
+    places = rank_intervals(ranked, better) if reference is None else {}
+    best = best_probabilities(answer.mean, answer.covariance, float(np.nanmin(answer.differences.df)))
     numbers, systems = _ratings(answer), np.array(answer.ratings["system"].to_pylist(), dtype=object)
     return [
         {
@@ -75,6 +79,9 @@ def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference
             "conf_low": _known(answer.mean_low[k]),
             "conf_high": _known(answer.mean_high[k]),
             "letters": shown.get(answer.systems[k]),
+            "rank_low": places.get(answer.systems[k], (None, None))[0],
+            "rank_high": places.get(answer.systems[k], (None, None))[1],
+            "best_probability": None if best is None else float(best[k]),
             "n": int((systems == answer.systems[k]).sum()),
             "mean": float(numbers[systems == answer.systems[k]].mean()),
             "always": _always(answer.scale, numbers[systems == answer.systems[k]]),

@@ -2,8 +2,9 @@
 
 A grouping factor has an intercept if it has enough levels and some of them more than one rating. It has a slope of a
 predictor if the predictor varies within its levels and some level has more than one rating at one value of it; without
-that a slope cannot be told from the residuals (Barr et al. 2013). Of a factor every two levels must occur together in
-some levels of the group, or their covariance is not identified. From there slopes are left out one by one, each time
+that a slope cannot be told from the residuals (Barr et al. 2013). For slopes of a factor every two levels must occur
+together in some levels of the group, or their covariance is not identified; one variance of an interaction does not
+need that. From there slopes are left out one by one, each time
 the one whose likelihood ratio test has the largest p-value, until all that are left have p ≤ .2 (Matuschek et al.
 2017). Intercepts stay: they are the design. A slope goes with its correlations, because for factors what is
 uncorrelated depends on how levels are coded. The null hypothesis of a variance lies on the boundary, so that the test
@@ -119,7 +120,8 @@ def random_effects(
     fixed = " + ".join(map(quote, names))
     bars = " + ".join(f"(1 | {quote(group)})" for group in groups)
     problem = prepare(model, f"{quote(response)} ~ {fixed} + {bars}", to_arrow(data), **options)
-    identified = _identified(problem, names, groups)
+    crossed = frozenset(name for name in names if _levels(problem.columns[name]) > (slopes_up_to or np.inf))
+    identified = _identified(problem, names, groups, crossed)
     structure: Structure = {}
     for row in identified:
         if row["identified"]:
@@ -128,7 +130,6 @@ def random_effects(
                 structure[row["group"]] = (*slopes, row["effect"])
     if not structure:
         raise InputError(f"no random effect can be told apart in this design: {identified[0]['reason']}")
-    crossed = frozenset(name for name in names if _levels(problem.columns[name]) > (slopes_up_to or np.inf))
     steps = _backward(problem, structure, crossed, alpha, engine_name(engine))
     kinds = {"group": pa.string(), "effect": pa.string(), "identified": pa.bool_(), "reason": pa.string()}
     return RandomEffects(
@@ -152,7 +153,9 @@ STEP_KINDS = {
 }
 
 
-def _identified(problem: Problem, predictors: Sequence[str], groups: Sequence[str]) -> list[dict[str, Any]]:
+def _identified(
+    problem: Problem, predictors: Sequence[str], groups: Sequence[str], crossed: frozenset[str]
+) -> list[dict[str, Any]]:
     fewest = 3 if problem.model == "clmm" else 2
     used = ~np.any([problem.columns[name].missing for name in problem.formula.columns], axis=0)
     rows: list[dict[str, Any]] = []
@@ -166,19 +169,25 @@ def _identified(problem: Problem, predictors: Sequence[str], groups: Sequence[st
             reason = f"no level of {group} has two ratings"
         rows.append({"group": group, "effect": "intercept", "identified": not reason, "reason": reason})
         for predictor in predictors:
-            why = reason or _slope_problem(group, level, predictor, problem.columns[predictor], used)
+            why = reason or _slope_problem(
+                group, level, predictor, problem.columns[predictor], used, predictor in crossed
+            )
             rows.append({"group": group, "effect": predictor, "identified": not why, "reason": why})
     return rows
 
 
-def _slope_problem(group: str, level: np.ndarray, predictor: str, column: Column, used: np.ndarray) -> str:
-    """Return why a slope cannot be told apart, nothing if it can."""
+def _slope_problem(
+    group: str, level: np.ndarray, predictor: str, column: Column, used: np.ndarray, crossed: bool
+) -> str:
+    """Return why a slope, or one variance of the interaction, cannot be told apart; nothing if it can."""
     _, value = np.unique(column.values[used], return_inverse=True)
     cells, counts = np.unique(np.column_stack([level, value]), axis=0, return_counts=True)
     if np.unique(cells[:, 0], return_counts=True)[1].max() < 2:
         return f"{predictor} does not vary within {group}"
     if column.kind != "numeric" and counts.max() < 2:
         return f"no level of {group} has two ratings at one level of {predictor}"
+    if crossed:
+        return ""
     if column.kind != "numeric" and (apart := _apart(cells, column, used)):
         return f"{apart[2]} levels of {group} have both {predictor} {apart[0]} and {apart[1]}, and {BOTH} are needed"
     columns = 2 if column.kind == "numeric" else np.unique(value).size
