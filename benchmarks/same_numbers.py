@@ -5,7 +5,7 @@
 
 `record` runs the commands (native engine, small simulated studies, nothing but this file's seeds) with the Python that
 is given, so that another version can be recorded from its own installation; what was recorded already stays. `compare`
-prints every number that differs by more than 1e-9 of its size and every text that differs; a number makes its exit code 1.
+prints every number that differs by more than 1e-9 of its size, and every text; its exit code is 1 for a number.
 """
 
 from __future__ import annotations

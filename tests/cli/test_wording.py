@@ -34,7 +34,7 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
             ("plan", *HOWCROFT, "--effect", "0.3", "--items", "50", "--design", "d.csv"),
             "leave out either the table or items and ratings per text",
         ),
-        (("power", *HOWCROFT, "--sims", "0"), "--sims 0 must be a whole number from 1 on"),
+        (("power", *HOWCROFT, "--datasets", "0"), "--datasets 0 must be a whole number from 1 on"),
         (("power", *HOWCROFT, "--items", "55", "--ratings-per-text", "3", "--effect", "0"), "--items 55 has no list"),
         (
             ("power", *HOWCROFT, "--items", "50", "--ratings-per-text", "3", "--effect", "0", "--jobs", "0"),
@@ -45,7 +45,7 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
             "--seed -1 must",
         ),
         ("reproduce card2020 --items 7 --out x", "--items 7 is not in the published table"),
-        ("reproduce howcroft2021 --sims -2 --out x", "--sims -2 must be a whole number"),
+        ("reproduce howcroft2021 --datasets -2 --out x", "--datasets -2 must be a whole number"),
     ],
 )
 def test_a_command_names_options(tmp_path, capsys, monkeypatch, command, sentence):

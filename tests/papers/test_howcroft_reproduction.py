@@ -107,7 +107,7 @@ def small(tmp_path_factory):
     command = ["reproduce", "howcroft2021", "--out", str(out), "--figure", "2", "--variant", "corrected", "published"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(howcroft2021, "items", (50, 100))
-        assert main([*command, "--sims", "2", "--both-signs", "--engine", "fast", "--quiet"]) == 0
+        assert main([*command, "--datasets", "2", "--both-signs", "--engine", "fast", "--quiet"]) == 0
     return out
 
 

@@ -107,7 +107,7 @@ def run(
     assignment = Assignment(
         grid,
         resolve(models, grid.cells, term, grid.preset, goal, engines),
-        sims=whole("datasets", datasets, least=1),
+        datasets=whole("datasets", datasets, least=1),
         calibration=whole("null_datasets", null_datasets, least=0),
         seed=whole("seed", seed, least=0),
         engine=engine_name(engine),
@@ -147,7 +147,7 @@ def carry_out(
     folder = Store(path, assignment.manifest())
     try:
         execute(assignment, folder, start_backend, progress, work)
-        return _asked_for(assignment, Run(path, folder.manifest | {"sims": assignment.sims}))
+        return _asked_for(assignment, Run(path, folder.manifest | {"datasets": assignment.datasets}))
     finally:
         folder.close()
 
@@ -164,5 +164,5 @@ def default_store(grid: Grid, models: Any, seed: int, engine: str, term: str | N
     resolved = resolve(models, grid.cells, term, grid.preset, goal)
     return (
         Path("runs")
-        / identity_of(Assignment(grid, resolved, sims=1, seed=seed, engine=engine_name(engine)).manifest())[:10]
+        / identity_of(Assignment(grid, resolved, datasets=1, seed=seed, engine=engine_name(engine)).manifest())[:10]
     )

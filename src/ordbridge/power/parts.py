@@ -154,7 +154,7 @@ def _most_rows(manifest: Mapping[str, Any]) -> int:
 
 
 def _most_datasets(manifest: Mapping[str, Any]) -> int:
-    return max(int(manifest["sims"]), int(manifest.get("calibration", 0)))
+    return max(int(manifest["datasets"]), int(manifest.get("calibration", 0)))
 
 
 def _fault_of_rows(table: pa.Table, manifest: Mapping[str, Any]) -> str:

@@ -290,7 +290,7 @@ class _Tally:
 
     def __post_init__(self) -> None:
         assignment = self.assignment
-        wanted = {cell: assignment.datasets(cell) for cell in assignment.cells}
+        wanted = {cell: assignment.datasets_of(cell) for cell in assignment.cells}
         datasets = sum(wanted.values())
         if assignment.audit:
             datasets += sum(assignment.audited(cell, i) for cell, n in wanted.items() for i in range(n))

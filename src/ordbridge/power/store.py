@@ -130,7 +130,7 @@ class Store:
                 "name another folder, or ask for the same run"
             )
         kept = {name: there[name] for name in ("cells", "grid", "models", "created", "environments")}
-        merged = {**manifest, **kept, "sims": max(there["sims"], manifest["sims"])}
+        merged = {**manifest, **kept, "datasets": max(there["datasets"], manifest["datasets"])}
         if calibration := max(there.get("calibration", 0), manifest.get("calibration", 0)):
             nulls = {**there.get("null_cells", {}), **manifest.get("null_cells", {})}
             merged |= {"calibration": calibration, "null_cells": nulls}
