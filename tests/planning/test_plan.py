@@ -306,7 +306,7 @@ def test_plans_with_three_systems():
     assert pairs["power"][0] < 0.2 < min(pairs["power"][1:])
     assert only["pairs"]["power"] <= min(pairs["power"][1:])
     assert only["A", "C"]["power"] >= pairs["power"][1]
-    with pytest.raises(InputError, match="say what is tested"):
+    with pytest.raises(InputError, match="Say what is tested"):
         planned(THREE, **options)
 
 

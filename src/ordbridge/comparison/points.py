@@ -156,8 +156,8 @@ def levels_of(group: str, codes: np.ndarray, system: np.ndarray, *, pair: bool) 
         )
     if not within and levels == counts.shape[1]:
         raise InputError(
-            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart; "
-            f"let {group}s share systems, or have several for each"
+            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart. "
+            f"Let {group}s share systems, or have several for each"
         )
     if not within:
         apart = pair and seen.sum(axis=0).min() > 1

@@ -110,7 +110,7 @@ def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
     if not _is_nested(smaller, larger):
         raise InputError(
             f"{smaller.problem.formula} is not nested in {larger.problem.formula}: it has terms that the larger model "
-            "cannot express, so a likelihood ratio test of the two has no meaning"
+            "cannot express. A likelihood ratio test of the two has no meaning"
         )
     lost = smaller.estimates.loglik - larger.estimates.loglik
     if lost > NESTED_TOLERANCE:

@@ -211,8 +211,8 @@ def _check_labels(formula: Formula, beyond: Sequence[Summand], columns: Mapping[
         column = columns[name]
         if column.kind == "numeric" and column.whole is None and (np.abs(column.values) > EXACT_INTEGERS).any():
             raise InputError(
-                f"the column {name!r} holds floats beyond 2^53, where neighbouring identifiers are the same number; "
-                "read it as text or as whole numbers (pandas: dtype='Int64' where some are missing)"
+                f"the column {name!r} holds floats beyond 2^53, where neighbouring identifiers are the same number. "
+                "Read it as text or as whole numbers (pandas: dtype='Int64' where some are missing)"
             )
 
 

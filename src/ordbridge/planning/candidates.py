@@ -62,8 +62,8 @@ def _candidate(
         )
         if texts > items:
             raise InputError(
-                f"{texts} texts per participant are more than {items} items, and nobody may see an item twice; "
-                f"give at least {texts} items, or at most {items} texts per participant"
+                f"{texts} texts per participant are more than {items} items, and nobody may see an item twice. "
+                f"Give at least {texts} items, or at most {items} texts per participant"
             )
         count = items * truth.systems * ratings_per_text
         participants, ratings_a_text = math.ceil(count / texts), ratings_per_text

@@ -61,8 +61,8 @@ def hypothesis(
         terms = list(system_terms(cell))
         if len(terms) > 1:
             raise InputError(
-                f"there are {len(labels)} systems; say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
-                f"reference {called[0]} for all pairs with one system, pairs for all pairs, or any for any difference"
+                f"there are {len(labels)} systems. Say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
+                f"reference {called[0]} for all pairs with it, pairs for all pairs, any for any difference"
             )
         term = terms[0]
     elif isinstance(test, str) and test in ("any", "pairs"):

@@ -246,7 +246,7 @@ def _calibrate(calibrate: bool | None, null: int, alpha: float) -> bool:
     if calibrate and null < (least := math.ceil(1 / alpha - 1)):
         raise InputError(
             f"{null} datasets without a difference (`null_datasets`) are too few for a critical value at alpha "
-            f"{alpha:g}; give at least {least}, better 1000, or do not calibrate"
+            f"{alpha:g}. Give at least {least}, better 1000, or do not calibrate"
         )
     return calibrate
 
@@ -259,7 +259,7 @@ def _inside_margin(cell: Cell, model: Model) -> float:
     if effect <= edges[0] or effect >= max(edges[1:], default=math.inf):
         raise InputError(
             f"the true effect, {effect:g}, is not within the margin ({', '.join(f'{e:g}' for e in edges)} in latent "
-            "units), so that no study should show it; give a smaller effect or a larger margin"
+            "units), so that no study should show it. Give a smaller effect or a larger margin"
         )
     return inside
 

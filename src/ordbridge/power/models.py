@@ -166,7 +166,7 @@ def _check_term(model: Model, problem: Problem, cell: Cell) -> None:
     if "system" in moved and model.term in system_terms(cell):
         raise InputError(
             f"{model.name}: with nominal={model.nominal!r} a system moves every threshold on its own, and there is no "
-            f"coefficient {model.term!r}; test one such as '1|2.{model.term}' with term=, or use scale="
+            f"coefficient {model.term!r}. Test one such as '1|2.{model.term}' with term=, or use scale="
         )
 
 

@@ -202,8 +202,8 @@ def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     for name in ELSEWHERE:
         if name in values:
             raise InputError(
-                f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine; "
-                "name one you trust on the command line or in the call (`backend`)"
+                f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine. "
+                "Name one you trust on the command line or in the call (`backend`)"
             )
     _known(path, "key of [run]", values, OPTIONS)
     for name, value in values.items():

@@ -298,7 +298,7 @@ def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool
     if level == "ordinal" and not ratings.ordered:
         raise InputError(
             f"{what} at the ordinal level needs categories with an order, but the ratings are words "
-            f"({ratings.categories[0]!r}, …): give scale=[...] with all categories from lowest to highest, "
+            f"({ratings.categories[0]!r}, …). Give scale=[...] with all categories from lowest to highest, "
             "or choose level='nominal'"
         )
     if level in ("interval", "ratio") and ratings.scores is None:

@@ -40,8 +40,8 @@ def spread_of(values: np.ndarray) -> float:
     sd = float(values.std(ddof=1))
     if sd == 0:
         raise InputError(
-            f"all {len(values)} scores are {values[0]:g}: without any spread the interval would have no width and "
-            "claim a certainty that so few scores cannot have; add raters"
+            f"all {len(values)} scores are {values[0]:g}: without any spread the interval would have no width. "
+            "So few scores cannot give that certainty; add raters"
         )
     return sd
 

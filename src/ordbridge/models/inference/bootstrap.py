@@ -157,7 +157,7 @@ def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, 
     lost = smaller.loglik - larger.loglik
     if lost > BELOW:
         raise FitError(
-            f"the model ended with a log likelihood {lost:.3g} below that of the smaller one, {null.formula}: it did "
+            f"the model ended with a log likelihood {lost:.3g} below that of the smaller one, {null.formula}. It did "
             "not reach its optimum, and there is nothing to compare"
         )
     notes = native_notes(fit, larger)

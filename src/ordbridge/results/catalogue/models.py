@@ -90,7 +90,7 @@ KINDS: dict[str, FindingKind] = {
     "laplace-fails": FindingKind(
         "warning",
         "the Laplace approximation does not hold for {off} of the {levels} levels of {group} (standard deviation "
-        "{sd:.2g}): ratings within a level agree too much, or a category is too rare. Estimates and p-values are "
+        "{sd:.2g}). Ratings within a level agree too much, or a category is too rare. Estimates and p-values are "
         "wrong with either engine.",
         MERGE,
     ),
