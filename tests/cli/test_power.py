@@ -75,7 +75,9 @@ def test_the_written_study_runs_as_it_is(tmp_path, capsys):
     """Its own grid and models; only fewer datasets, and natively, or it would take hours."""
     file = str(tmp_path / "study.toml")
     assert main(["power", "--init", file]) == 0
-    assert main(["power", file, "--datasets", "1", "--engine", "fast", "--store", str(tmp_path / "run"), "--quiet"]) == 0
+    assert (
+        main(["power", file, "--datasets", "1", "--engine", "fast", "--store", str(tmp_path / "run"), "--quiet"]) == 0
+    )
     table = load(tmp_path / "run").power()
     assert table.num_rows == 16 and sum(table["n_failed"].to_pylist()) == 0
     assert "16 fits in" in capsys.readouterr().out

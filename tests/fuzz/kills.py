@@ -99,7 +99,7 @@ def commands(folder: Path) -> list[Command]:
                 "--jobs",
                 "2",
             ],
-            "--store draws.csv",
+            "--store draws",
         ),
         Command(
             "compare, to its end",

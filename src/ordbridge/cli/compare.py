@@ -60,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
     )
-    parser.add_argument("--store", metavar="FILE", help="bootstrap: keep draws there, and go on with those it has")
+    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")

@@ -73,7 +73,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
     )
-    parser.add_argument("--store", metavar="FILE", help="bootstrap: keep draws there, and go on with those it has")
+    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 

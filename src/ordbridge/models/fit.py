@@ -225,7 +225,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         jobs
             Bootstrap: processes; −1 for one per core.
         store
-            Bootstrap: a file to which draws are added as they are done, and from which they are read again.
+            Bootstrap: a folder to which draws are added as they are done, and from which they are read again.
         progress
             Bootstrap: is called with a :class:`ordbridge.support.progress.Progress` after each draw.
 

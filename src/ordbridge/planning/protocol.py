@@ -206,7 +206,7 @@ def write_protocol(protocol: Protocol, path: str | PathLike[str]) -> Path:
 
 
 def read_protocol(path: str | PathLike[str]) -> Protocol:
-    """Read the plan that ``ordbridge plan --json`` or :func:`write_protocol` wrote.
+    """Read the plan that ``ordbridge plan --json FILE`` or :func:`write_protocol` wrote.
 
     Raises
     ------
