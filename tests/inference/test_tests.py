@@ -267,10 +267,10 @@ def test_bartlett_divides_the_ratio_by_its_mean_in_the_draws(four, tmp_path):
     fit = ob.clmm("rating ~ system + (1 | participant)", four, engine="fast")
     term = {"systemB": 1.0}
     ratio = fit.test(term, "lrt")["statistic"][0].as_py()
-    store = tmp_path / "draws.txt"
+    store = tmp_path / "draws"
     row = fit.test(term, "bartlett", draws=199, store=store).to_pylist()[0]
     counted = fit.test(term, "bootstrap", draws=199, store=store).to_pylist()[0]
-    ratios = [float(line.split(",")[2]) for line in store.read_text().splitlines()]
+    ratios = [float(line.split(",")[2]) for line in (store / "draws.csv").read_text().splitlines()]
     assert len(ratios) == 199 and row["statistic"] == pytest.approx(ratio / np.mean(ratios), rel=1e-4)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(row["statistic"], 1))
     assert row["p_value"] == pytest.approx(counted["p_value"], abs=0.1)
