@@ -9,8 +9,6 @@ from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.models.engines import ENGINES
 from ordbridge.models.kinds import KINDS
 
-__all__ = ["MODELS", "add_engine", "add_goal", "add_options", "add_tests", "options"]
-
 MODELS = tuple(KINDS)
 
 

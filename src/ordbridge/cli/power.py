@@ -16,8 +16,6 @@ from ordbridge.errors import ClusterError, InputError
 if TYPE_CHECKING:
     from ordbridge.power.study import Study
 
-__all__ = ["add"]
-
 CODINGS = ("treatment", "centred", "exchangeable")
 AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
 OPTIONS = ("datasets", "seed", "alpha", "term", "goal", "margin", "on", "null_datasets", "engine", "audit", "timeout",

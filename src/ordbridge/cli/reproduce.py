@@ -12,8 +12,6 @@ from ordbridge.cli.defaults import defaults_of
 if TYPE_CHECKING:
     from ordbridge.papers.reproduction import Reproduction
 
-__all__ = ["add"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""

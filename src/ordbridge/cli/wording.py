@@ -7,8 +7,6 @@ import ast
 import re
 import shlex
 
-__all__ = ["as_typed"]
-
 VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;:)]*"""
 
 

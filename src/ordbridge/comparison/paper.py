@@ -16,18 +16,6 @@ from ordbridge.support.formatting import listed, p_text, stars
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
-__all__ = [
-    "caption",
-    "counts",
-    "in_units",
-    "methods",
-    "models",
-    "pairs_grid",
-    "ranking_grid",
-    "ratings_grid",
-    "references",
-]
-
 TESTS = {
     "points": {
         "t": "t tests with Satterthwaite's degrees of freedom",

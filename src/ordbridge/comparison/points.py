@@ -27,18 +27,6 @@ from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import effects
 
-__all__ = [
-    "Fitter",
-    "Levels",
-    "Means",
-    "PairTest",
-    "compare_pair",
-    "expected_ratings",
-    "levels_of",
-    "means_of",
-    "point_tests",
-]
-
 ROLES = ("participant", "item")
 BOTH = 3  # so many levels must have both systems, for their differences to have a variance
 LEAST_DF = 1.0  # Satterthwaite's degrees of freedom are at least this

@@ -13,17 +13,6 @@ from ordbridge.comparison.family import Corrected
 from ordbridge.comparison.letters import letters
 from ordbridge.comparison.scale import Scale
 
-__all__ = [
-    "design_row",
-    "model_rows",
-    "pair_rows",
-    "ranking_rows",
-    "share_rows",
-    "superiority",
-    "tables",
-    "tests_of",
-]
-
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": {

@@ -34,8 +34,6 @@ from ordbridge.formula.tree import (
 )
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["parse", "parse_one_side"]
-
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 LONGEST, DEEPEST = 10_000, 60

@@ -15,8 +15,6 @@ from ordbridge.models.engines import engine_module
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["anova"]
-
 NESTED_TOLERANCE = 1e-3  # by how much an optimiser may leave a larger model below a nested one
 
 

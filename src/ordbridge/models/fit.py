@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from ordbridge.models import fit_words
-from ordbridge.models.anova import anova
 from ordbridge.models.fitted import Fitted
 from ordbridge.render.figures.coefficients import forest
 from ordbridge.render.layout import Figures, Section, ShownTable
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from ordbridge.models.inference.laplace_cost import LaplaceCheck
     from ordbridge.models.inference.proportionality import Assumptions
     from ordbridge.results.finding import Finding
-
-__all__ = ["Fit", "anova"]
 
 
 class Fit(Fitted, Result):  # type: ignore[override]

@@ -20,8 +20,6 @@ from ordbridge.support.formatting import p_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["answer", "coefficients", "counted", "fitted_with", "methods", "references", "sections", "title"]
-
 LEVEL = 0.05
 NO_ANSWER = "There is no answer: the fit did not converge."
 

@@ -30,8 +30,6 @@ from ordbridge.reading.tables import to_arrow, usable
 from ordbridge.support.arguments import choice, seconds
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["THRESHOLDS", "encode_new", "prepare"]
-
 THRESHOLDS = ("flexible", "symmetric", "symmetric2", "equidistant")
 DDF = ("Satterthwaite", "Kenward-Roger")
 MIXED = ("clmm", "lmer")

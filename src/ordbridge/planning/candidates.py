@@ -17,8 +17,6 @@ from ordbridge.power.grid import Grid
 from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
 
-__all__ = ["candidates_of", "is_one_design"]
-
 STEP = 0.04  # of the items from one design to the next: a finer grid is below the error of any simulated power
 MOST_ITEMS = 500
 RATINGS = (2, 3, 5, 10)

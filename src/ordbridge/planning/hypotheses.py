@@ -35,8 +35,6 @@ from ordbridge.simulate import Simulator
 from ordbridge.support.arguments import number_of_workers
 from ordbridge.support.progress import Progress
 
-__all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "hypothesis", "in_words"]
-
 ANY, PAIRS, REFERENCE = "any difference", "all pairs", "all against "
 WITHIN = " within "  # between a pair and the family of pairs that it is corrected with
 

@@ -25,8 +25,6 @@ from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.arguments import choice, fits_hint
 from ordbridge.support.writing import write_text
 
-__all__ = ["Protocol", "model_of", "protocol_of", "read_protocol", "sheet_of", "write_protocol"]
-
 KIND = "ordbridge plan"
 FORMAT = 3
 FAMILIES = ("pair", "pairs", "reference", "any")

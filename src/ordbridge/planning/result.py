@@ -21,8 +21,6 @@ from ordbridge.render.layout import Block, Figures, Section, ShownPicture, Shown
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import as_text
 
-__all__ = ["Plan", "options_of", "table_of"]
-
 NAMES = {"ratings_per_text": "ratings/text", "participants": "raters", "n": "datasets", "n_failed": "failed fits"}
 READ = ["items", "ratings_per_text", "power", "conf_low", "conf_high", "verdict", "participants",
         "ratings", "cost", "effect", "n", "n_failed"]  # fmt: skip

@@ -24,8 +24,6 @@ from ordbridge.support import temp_cleanup
 from ordbridge.support.arguments import proportion, seconds, whole
 from ordbridge.support.progress import Progress
 
-__all__ = ["carry_out", "default_store", "run"]
-
 
 def run(
     grid: Grid,
@@ -135,15 +133,7 @@ def carry_out(
     progress: Callable[[Progress], object] | None = None,
     work: Callable[[Batch], BatchResult] = fit_batch,
 ) -> Run:
-    """Do what is still to do of an assignment, keep it in a folder, and return the run that is there.
-
-    Parameters
-    ----------
-    assignment, path
-        What to fit, and the folder.
-    start_backend, progress, work
-        As for :func:`ordbridge.power.runner.execute`.
-    """
+    """Do what is still to do of an assignment, keep it in a folder, and return the run that is there."""
     folder = Store(path, assignment.manifest())
     try:
         execute(assignment, folder, start_backend, progress, work)

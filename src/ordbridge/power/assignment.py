@@ -20,8 +20,6 @@ from ordbridge.power.manifest import FORMAT
 from ordbridge.power.models import Model
 from ordbridge.power.worker import FitTask
 
-__all__ = ["Assignment", "Stored"]
-
 PURPOSE_AUDIT = 1
 MISSING, DONE, FAILURE, CRASH = range(4)
 

@@ -23,18 +23,6 @@ from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.arguments import proportion, seconds, whole
 from ordbridge.support.writing import FULL, sync_file, sync_folder
 
-__all__ = [
-    "FILE",
-    "FORMAT",
-    "MOST_DATASETS",
-    "asked_meanwhile",
-    "differences",
-    "explain_failed_write",
-    "identity_of",
-    "read_manifest",
-    "write_manifest",
-]
-
 FORMAT = 1
 FILE = "manifest.json"
 MOST_DATASETS = 2**31 - 1  # replicates are numbered by 32 bits

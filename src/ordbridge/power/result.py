@@ -30,8 +30,6 @@ from ordbridge.render.layout import ShownTable as Shown
 from ordbridge.results import Finding, Result, worst_first
 from ordbridge.support.arguments import proportion
 
-__all__ = ["Run", "load", "r_versions"]
-
 BEHIND = ("cell", "n_ok", "mc_error")
 """Columns that a reader does not need: the interval says what they say."""
 COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]

@@ -27,8 +27,6 @@ from ordbridge.power.manifest import FILE, differences, explain_failed_write, id
 from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
 from ordbridge.support.writing import sync_file, sync_folder
 
-__all__ = ["Store", "folder_of"]
-
 EVERY_SECONDS = 2.0  # how much finished work a kill can cost at most, apart from the batches under way
 BUFFERED_ROWS = 20_000
 SMALL_ROWS, SMALL_PARTS = 20_000, 50  # so many parts below so many rows are merged into one

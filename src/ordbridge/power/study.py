@@ -16,8 +16,6 @@ from ordbridge.power.result import Run
 from ordbridge.reading.source import text_of, toml_of
 from ordbridge.simulate import Truth
 
-__all__ = ["OPTIONS", "TEMPLATE", "Study", "goal_of", "read_study"]
-
 SECTIONS = ("preset", "truth", "design", "grid", "models", "run")
 OPTIONS = {
     "datasets": int,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ordbridge.power.models import Model
     from ordbridge.power.result import Run
 
-__all__ = ["answer", "compared", "counted", "findings", "main_columns", "methods", "percent", "references", "said_once"]
-
 ENOUGH = 0.8
 """The power that the answer asks for."""
 NAMES = {"n": "datasets", "n_failed": "failed fits", "ratings_per_text": "ratings/text"}

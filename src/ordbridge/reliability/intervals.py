@@ -16,8 +16,6 @@ from ordbridge.results import Result
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import interval_text
 
-__all__ = ["ArfInterval", "TInterval", "arf_interval", "t_interval"]
-
 
 @dataclass(frozen=True)
 class ArfInterval(Result):

@@ -17,8 +17,6 @@ from ordbridge.reading import RatingTable, read, tables
 from ordbridge.results import found
 from ordbridge.support.arguments import number
 
-__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_for", "read_ratings", "require"]
-
 MANY_CATEGORIES = 20  # more are shown in ten equal steps
 GAP = -1
 MOST_POINTS = 5_000  # between the ends of a scale of whole numbers; tables of agreement grow with their square

@@ -20,8 +20,6 @@ from ordbridge.render.layout import Block, Figures, OpenQuestion, Section, Shown
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import interval_text, listed, r_text
 
-__all__ = ["RELIABLE", "Reliability", "agreement_line", "averages_line"]
-
 RELIABLE = 0.8
 """From here on means are called reliable; a convention, as all such borders."""
 MOST_PANELS, MOST_BARS, MOST_ROWS = 24, 100, 300

@@ -10,8 +10,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import proportion
 
-__all__ = ["as_scores", "finite", "spread_of", "t_quantile", "verdict_on"]
-
 
 def as_scores(given: Any) -> np.ndarray:
     """Return the scores as floats, in one row."""

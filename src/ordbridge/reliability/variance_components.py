@@ -30,8 +30,6 @@ from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import choice, proportion, whole
 from ordbridge.support.formatting import interval_text, r_text
 
-__all__ = ["Generalizability", "generalizability", "quick_draws"]
-
 LATENT_RESIDUAL = np.pi**2 / 3  # variance of the logistic distribution, the residual of a cumulative logit model
 MOST_RATINGS = 20_000  # that a model of items and raters takes in seconds; with systems:
 MOST_WITH_SYSTEMS = 5_000

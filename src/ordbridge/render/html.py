@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from ordbridge.results.result import Result
 
-__all__ = ["Page", "page", "write"]
-
 SHORT, LONG = 24, 40  # letters of text in a column that is not wrapped, and of one that needs much room
 MANY_COLUMNS = 8  # from here on print is smaller
 LONG_HEADLINE = 120  # characters, from which on only the first sentence is one

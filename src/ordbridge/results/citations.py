@@ -7,19 +7,6 @@ from typing import Any
 
 from ordbridge import __version__
 
-__all__ = [
-    "AMIDEI",
-    "BELZ",
-    "BRENNAN",
-    "CLOPPER",
-    "MCCULLAGH",
-    "ZOU",
-    "of_coefficients",
-    "of_judges",
-    "of_software",
-    "software",
-]
-
 AMIDEI = (
     "Amidei, J., Piwek, P. & Willis, A. (2019). Agreement is overrated: a plea for correlation to assess human "
     "evaluation reliability. INLG 2019, 344–354."

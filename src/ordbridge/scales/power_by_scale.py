@@ -18,8 +18,6 @@ from ordbridge.errors import InputError
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["on_scale", "power"]
-
 
 def power(
     truth: Truth,

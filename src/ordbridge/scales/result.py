@@ -17,8 +17,6 @@ from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import interval_text, listed, r_text
 
-__all__ = ["SCHEMAS", "TEXT", "ScaleComparison", "difference_of"]
-
 NAMES = {"told_apart": "pairs told apart", "agreement": "Kendall's W", "agreement_low": "from", "agreement_high": "to"}
 
 TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()

@@ -13,8 +13,6 @@ from ordbridge.models.links import LINKS
 from ordbridge.simulate.truth import Truth
 from ordbridge.support.arguments import choice
 
-__all__ = ["Seed", "Simulator", "ratings", "stream", "vas_line"]
-
 Seed = int | np.random.SeedSequence | np.random.Generator
 VARIANTS = ("corrected", "published")
 

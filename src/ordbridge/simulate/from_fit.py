@@ -14,8 +14,6 @@ from ordbridge.simulate.truth import Truth
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["truth_from_fit"]
-
 NUDGE = 1e-4
 """How far a singular correlation matrix is moved towards independence, so that it has an inverse."""
 

@@ -13,18 +13,6 @@ import numpy as np
 
 from ordbridge.errors import InputError
 
-__all__ = [
-    "choice",
-    "file_to_write",
-    "fits_hint",
-    "number",
-    "number_of_workers",
-    "numbers",
-    "proportion",
-    "seconds",
-    "whole",
-]
-
 T = TypeVar("T")
 
 

@@ -53,16 +53,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = [
-    "SCALES",
-    "Effects",
-    "Line",
-    "delta",
-    "effects",
-    "equivalence",
-    "means",
-]
-
 SCALES = ("rating", "latent", "probability")
 METHODS = ("delta", "bootstrap")
 DEGREES = ("satterthwaite", "asymptotic")

@@ -34,18 +34,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = [
-    "FAILURES",
-    "Source",
-    "Work",
-    "by_likelihood",
-    "native",
-    "native_notes",
-    "percentiles",
-    "results",
-    "with_response",
-]
-
 BATCH = 20  # draws that a process does at a time
 FAILURES = (InputError, FitError, np.linalg.LinAlgError)  # what a draw may do to a fit: it is then counted as failed
 LINE = re.compile(r"[0-9a-f]{16},[0-9]{1,12}(,(nan|-?inf|-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?))+")  # of a store

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FindingKind"]
-
 
 class FindingKind(NamedTuple):
     """How bad a finding is, its sentence, what to do about it, and what it means where the sentence does not say."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ordbridge.results.catalogue.kind import FindingKind
 
-__all__ = ["KINDS"]
-
 MERGE = "Use a linear model, fewer random effects, or merge rare categories."
 KINDS: dict[str, FindingKind] = {
     # what R says, in its own words

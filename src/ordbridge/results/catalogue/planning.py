@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ordbridge.results.catalogue.kind import FindingKind
 
-__all__ = ["KINDS"]
-
 KINDS: dict[str, FindingKind] = {
     "observed-effect": FindingKind(
         "warning",

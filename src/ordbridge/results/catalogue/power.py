@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ordbridge.results.catalogue.kind import FindingKind
 
-__all__ = ["KINDS"]
-
 KINDS: dict[str, FindingKind] = {
     "fits-failed": FindingKind("warning", "{failed:,} of {n:,} fits failed; they count as not significant."),
     "every-fit-failed": FindingKind(

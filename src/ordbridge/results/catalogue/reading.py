@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ordbridge.results.catalogue.kind import FindingKind
 
-__all__ = ["KINDS"]
-
 LOOK = "Look at their answers; leave them out only by a rule that was set before."
 KINDS: dict[str, FindingKind] = {
     # how a file was read

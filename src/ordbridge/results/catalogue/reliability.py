@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ordbridge.results.catalogue.kind import FindingKind
 
-__all__ = ["KINDS"]
-
 _MODEL = "Trust comparisons more than absolute ratings, and model each rater's level."
 _LOOK = "Look for outlying raters, an unclear criterion or unclear instructions."
 _MORE = "Collect more items, or more ratings of each item."
