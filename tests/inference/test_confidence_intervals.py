@@ -192,7 +192,7 @@ def test_bootstrap_intervals(four: pd.DataFrame, tmp_path: Path) -> None:
     [
         ({"method": "likelihood"}, "method='likelihood' is not known"),
         ({"conf_level": 95}, "conf_level=95"),
-        ({"method": "bootstrap", "draws": 5}, "draws=5 must be a whole number from 19 on"),
+        ({"method": "bootstrap", "draws": 5}, "draws=5 must be an integer ≥ 19"),
         ({"method": "bootstrap", "draws": 20, "conf_level": 0.99}, "20 draws are too few for intervals of 99%"),
     ],
 )

@@ -216,7 +216,7 @@ def test_bad_input():
         howcroft2021.reproduce("corrected")
     with pytest.raises(InputError, match="there is no figure '4'"):
         howcroft2021.reproduce(figure="4")
-    with pytest.raises(InputError, match="datasets=0 must be a whole number from 1 on"):
+    with pytest.raises(InputError, match="datasets=0 must be an integer ≥ 1"):
         howcroft2021.reproduce(datasets=0)
 
 

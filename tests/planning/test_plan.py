@@ -380,7 +380,7 @@ def test_only_what_was_shown_to_reach_is_recommended():
         ({"effect": 0}, "the effect is 0"),
         ({"effect": "big"}, "'smallest'"),
         ({"effect": "smallest"}, "that of one design"),
-        ({"items": [0]}, "whole numbers from 1"),
+        ({"items": [0]}, "integers ≥ 1"),
         ({"items": [10]}, "nobody may see an item twice"),
         ({"items": 20, "table": {"participant": [1]}}, "a fixed design has its own numbers"),
         ({"cost_rating": -1}, "cost of a rating"),

@@ -99,6 +99,6 @@ def _axes(vary: dict[str, Any], texts: int = 1) -> tuple[list[int], list[int]]:
         value = vary.get(name, default)
         values = [value] if isinstance(value, (int, np.integer)) else list(value)
         if not values or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in values):
-            raise InputError(f"{name}={value!r} must be whole numbers from 1 on")
+            raise InputError(f"{name}={value!r} must be integers ≥ 1")
         axes.append(sorted({int(v) for v in values}))
     return axes[0], axes[1]
