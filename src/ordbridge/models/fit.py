@@ -400,9 +400,9 @@ class Fit(Fitted, Result):  # type: ignore[override]
         Returns
         -------
         pyarrow.Table
-            The columns of ``by``, system_a, system_b, difference, std_error, df, margin, p_above (the first level is not worse by
-            the margin: non-inferiority), p_below (not better by it), p_value (the larger: equivalence), equivalent,
-            conf_low, conf_high. Nothing is adjusted for several comparisons.
+            The columns of ``by``, system_a, system_b, difference, std_error, df, margin, p_above (the first level is
+            not worse by the margin: non-inferiority), p_below (not better by it), p_value (the larger: equivalence),
+            equivalent, conf_low, conf_high. Nothing is adjusted for several comparisons.
 
         References
         ----------
