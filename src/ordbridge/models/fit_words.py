@@ -186,5 +186,5 @@ def methods(fit: Fit) -> str:
 
 def references(fit: Fit) -> list[str]:
     """Return the references of the methods paragraph, with the versions that were used."""
-    ordinal = [citations.MCCULLAGH] if fit.problem.ordinal else []
+    ordinal = [citations.WORKS["mccullagh"]] if fit.problem.ordinal else []
     return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(versions(fit))]

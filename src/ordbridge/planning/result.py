@@ -147,9 +147,9 @@ class Plan(Result):
 
     def references(self) -> list[str]:
         """Return the references of the methods paragraph."""
-        ordinal = [citations.MCCULLAGH] if KINDS[self.settings["model"]].ordinal else []
+        ordinal = [citations.WORKS["mccullagh"]] if KINDS[self.settings["model"]].ordinal else []
         used = citations.of_software(self.settings["versions"])
-        return [f"ordbridge {__version__}.", *ordinal, *used, citations.CLOPPER]
+        return [f"ordbridge {__version__}.", *ordinal, *used, citations.WORKS["clopper"]]
 
     @property
     def _cost(self) -> dict[str, str]:

@@ -190,8 +190,8 @@ def methods(run: Run, table: pa.Table) -> str:
 
 def references(run: Run) -> list[str]:
     """Return the references of the methods paragraph."""
-    ordinal = [citations.MCCULLAGH] if any(model.ordinal for model in run.models) else []
-    return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(run.versions), citations.CLOPPER]
+    ordinal = [citations.WORKS["mccullagh"]] if any(model.ordinal for model in run.models) else []
+    return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(run.versions), citations.WORKS["clopper"]]
 
 
 def compared(systems: Sequence[Any]) -> str:

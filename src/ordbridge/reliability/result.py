@@ -210,8 +210,8 @@ class Reliability(Result):
     def references(self) -> list[str]:
         """Return the references of the coefficients."""
         cited = citations.of_coefficients(self.coefficients["coefficient"].to_pylist())
-        split = [citations.BRENNAN] if self.generalizability else []
-        return [f"ordbridge {__version__}.", citations.AMIDEI, *cited, *split]
+        split = [citations.WORKS["brennan"]] if self.generalizability else []
+        return [f"ordbridge {__version__}.", citations.WORKS["amidei"], *cited, *split]
 
     def _counts(self) -> tuple[int, int, int]:
         """Return the numbers of ratings, items and raters."""

@@ -181,7 +181,12 @@ class ScaleComparison(Result):
 
     def references(self) -> list[str]:
         """Return the references of the measures."""
-        return [f"ordbridge {__version__}.", citations.BELZ, *citations.of_coefficients(["Kendall's W"]), citations.ZOU]
+        return [
+            f"ordbridge {__version__}.",
+            citations.WORKS["belz"],
+            *citations.of_coefficients(["Kendall's W"]),
+            citations.WORKS["zou"],
+        ]
 
     def side_by_side(self) -> pa.Table:
         """Return one row per criterion and scale, with what is known about it.
