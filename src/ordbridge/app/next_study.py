@@ -44,7 +44,6 @@ TEXTS = 25  # that one participant rates
 LEAST_ITEMS, MOST_ITEMS, MOST_RATINGS = 5, 600, 12
 POINTS = 29  # of the curve
 PILOT = "pilot"
-CURRENCIES = ("", "£", "€", "$")
 NEEDED = ("participant", "item", "system", "rating")
 
 

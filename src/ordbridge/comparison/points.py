@@ -27,7 +27,6 @@ from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import effects
 
-ROLES = ("participant", "item")
 BOTH = 3  # so many levels must have both systems, for their differences to have a variance
 LEAST_DF = 1.0  # Satterthwaite's degrees of freedom are at least this
 NO_ERROR = 1e-7  # of the range of the ratings: a standard error below it means that nothing varies

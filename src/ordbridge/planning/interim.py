@@ -27,7 +27,6 @@ from ordbridge.results import Finding, Result, found
 from ordbridge.support.formatting import p_text
 
 NEAR = 0.1  # of the planned participants of a look: so many more or fewer are the planned look all the same
-CODES = ("early", "go on", "found", "last", "ended")
 
 
 @dataclass(frozen=True, repr=False)
