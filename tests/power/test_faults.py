@@ -10,10 +10,9 @@ import pytest
 import stub
 from stub import same
 
-from ordbridge.power import Grid, load, runner, store
+from ordbridge.power import Grid, runner
 from ordbridge.power.backends import discard_workers
 from ordbridge.power.faults import is_of_the_machine
-from ordbridge.power.fit_table import FitRow, table_of
 
 
 @pytest.fixture
@@ -84,22 +83,6 @@ def test_a_crash_is_tried_again_on_resuming(few, run_stub, tmp_path):
     whole = run_stub(few, store=tmp_path / "run", progress=told.append)
     assert same(whole, run_stub(few))
     assert told[-1].done == told[-1].total == 20 and told[-1].failures == 0
-
-
-@pytest.mark.parametrize(
-    "message", ["cannot allocate vector of size 1.2 Gb", "the worker process died (SIGKILL), twice"]
-)
-@pytest.mark.slow
-def test_what_earlier_versions_stored_of_the_machine_is_run_again(few, run_stub, tmp_path, message):
-    run = run_stub(few, datasets=3, store=tmp_path / "run")
-    folder = store.Store(tmp_path / "run", {**run.manifest, "datasets": 4})
-    (cell,) = few.cells
-    status = "error" if "vector" in message else "crashed"
-    folder.add(table_of([FitRow(cell.label, 3, "lm", "r", "system", status=status, message=message)]))
-    folder.flush()
-    folder.close()
-    assert load(tmp_path / "run").fits.num_rows == 6
-    assert same(run_stub(few, datasets=4, store=tmp_path / "run"), run_stub(few, datasets=4))
 
 
 @pytest.mark.slow
