@@ -1,6 +1,6 @@
 """How much of the ordinal model's advantage over the linear one is size? Both at critical values of their own.
 
-    python benchmarks/calibrated_findings.py STORE [--sims 1000]
+    python benchmarks/calibrated_findings.py STORE [--datasets 1000]
 
 The deciding cells of docs/findings.md (100 items with 3 ratings per text, 50 with 10), and studies in which 3 or 5
 raters rate 50 items under both systems; the settings low, representative and high of Howcroft & Rieser (2021); three
@@ -81,10 +81,10 @@ def main() -> None:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("store", type=Path)
-    parser.add_argument("--sims", type=int, default=1000)
+    parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    print(report(runs(args.store, args.sims, args.jobs)))
+    print(report(runs(args.store, args.datasets, args.jobs)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often equivalence is claimed of systems that differ by just the margin: the size of two one-sided tests.
 
-    python benchmarks/equivalence_size.py STORE [--sims 1000]
+    python benchmarks/equivalence_size.py STORE [--datasets 1000]
 
 Everyone rates 50 items under both systems, in the setting "representative" of Howcroft & Rieser (2021) with centred
 slopes; margins of .5 rating points; models with maximal random effects. The systems differ by the margin to either side
@@ -23,13 +23,13 @@ def main() -> None:
     """Run what is missing and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("store", type=Path)
-    parser.add_argument("--sims", type=int, default=1000)
+    parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     grid = Grid(truth=TRUTH, design="crossed", items=50, ratings_per_text=[3, 5, 10, 20], effect=0.0)
-    goal = {"goal": Goal("equivalence", margin=0.5), "null_datasets": args.sims}
+    goal = {"goal": Goal("equivalence", margin=0.5), "null_datasets": args.datasets}
     found = run(
-        grid, {"clmm": {}, "lmer": {}}, args.sims, seed=7, engine="fast", jobs=args.jobs, store=args.store, **goal
+        grid, {"clmm": {}, "lmer": {}}, args.datasets, seed=7, engine="fast", jobs=args.jobs, store=args.store, **goal
     )
     print("| raters | model | n | size at the margin | power | size-adjusted power |", "|---" * 6 + "|", sep="\n")
     for row in found.power().to_pylist():

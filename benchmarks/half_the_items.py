@@ -1,6 +1,6 @@
 """Whether clmm with 50 items is about as powerful as lmer with 100, at representative variance with 3 ratings per text.
 
-    python benchmarks/half_the_items.py STORE [--sims 100000] [--write]
+    python benchmarks/half_the_items.py STORE [--datasets 100000] [--write]
 
 With 1000 datasets per cell, ``ordbridge reproduce howcroft2021 --questions 1000`` leaves this one of the six cases of
 Figure 2 undecided: the difference is close to the margin of .05. Here are a hundred times as many, of which those are
@@ -56,11 +56,11 @@ def main() -> None:
     """Run, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
-    parser.add_argument("--sims", type=int, default=100_000)
+    parser.add_argument("--datasets", type=int, default=100_000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    tables = {model: powers(model, args.store, args.sims, args.jobs) for model in COMPARED}
+    tables = {model: powers(model, args.store, args.datasets, args.jobs) for model in COMPARED}
     for table in tables.values():
         print(table.select(["items", "effect", "model", "n", "power", "mc_error"]).to_pandas().to_string(index=False))
     print(*judge.not_below(judge.gap(*(table.to_pylist() for table in tables.values()))), sep="\n")

@@ -1,6 +1,6 @@
 """What the judges' room promises, by simulation: coverage of the estimates, size and power of the alternative test.
 
-Run it from the project's root: ``python benchmarks/judges.py [estimate] [alternative] [--sims 400]``. The tables of
+Run it from the project's root: ``python benchmarks/judges.py [estimate] [alternative] [--datasets 400]``. The tables of
 docs/judges.md come from here.
 
 People see the quality of a text (item + system × item, standard deviations 0.8 and 0.6) with a severity of their own
@@ -189,11 +189,11 @@ def alternative(sims: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", nargs="*", default=["estimate", "alternative"])
-    parser.add_argument("--sims", type=int, default=400)
+    parser.add_argument("--datasets", type=int, default=400)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:
-        {"estimate": estimate, "alternative": alternative}[what](args.sims)
+        {"estimate": estimate, "alternative": alternative}[what](args.datasets)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The power that a plan previews in closed form, beside simulated power.
 
-    python benchmarks/preview.py STORE [--sims 400] [--null 1000] [--models clmm lmer]
+    python benchmarks/preview.py STORE [--datasets 400] [--null 1000] [--models clmm lmer]
 
 Designs: the five settings of Howcroft & Rieser (2021) × 30, 60, 120, 240 items × 2, 3, 5 ratings per text, 25 texts per
 participant (60 designs), with treatment and with centred slopes in turn. The effect of each is the one that a normal
@@ -54,7 +54,7 @@ def _preview(truth: Truth, items: int, ratings: int, model: str) -> dict[str, fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store")
-    parser.add_argument("--sims", type=int, default=400)
+    parser.add_argument("--datasets", type=int, default=400)
     parser.add_argument("--null", type=int, default=1000)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     args = parser.parse_args()
@@ -63,7 +63,7 @@ def main() -> None:
         design = {"kind": "counterbalanced", "texts_per_participant": 25}
         grid = Grid(truth=truth, design=design, items=items, ratings_per_text=ratings)
         models = {name: MODELS[name] for name in args.models}
-        found = run(grid, models, args.sims, engine="fast", store=f"{args.store}/{number}", null_datasets=args.null)
+        found = run(grid, models, args.datasets, engine="fast", store=f"{args.store}/{number}", null_datasets=args.null)
         for row in found.power().to_pylist():
             said = _preview(truth, items, ratings, row["model"])
             rows.append(
@@ -96,7 +96,7 @@ def main() -> None:
             off = mine[column].dropna()
             if off.empty:
                 continue
-            noise = np.sqrt((mine[simulated] * (1 - mine[simulated])).mean() / args.sims)
+            noise = np.sqrt((mine[simulated] * (1 - mine[simulated])).mean() / args.datasets)
             true = np.sqrt(max(off.var() - noise**2, 0))
             print(
                 f"{model}, {words}: {len(mine)} designs, bias {off.mean():+.3f}, largest {off.abs().max():.3f}, "

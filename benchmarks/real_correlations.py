@@ -1,7 +1,7 @@
 """Whether the findings survive the correlations of intercepts and slopes that real studies have.
 
     python benchmarks/real_correlations.py fit ../shared/data/pplm.csv ../shared/data/qgstec_reeval3.csv
-    python benchmarks/real_correlations.py run STORE [--sims 1000]
+    python benchmarks/real_correlations.py run STORE [--datasets 1000]
 
 ``fit`` estimates them, natively, from ratings with the columns participant, item, system, criterion, rating: of every
 system with the first one, for participants where there are at least ten, for items where at least ten occur under both
@@ -143,11 +143,11 @@ def main() -> None:
     fitting.add_argument("files", nargs="+", type=Path)
     running = commands.add_parser("run")
     running.add_argument("store", type=Path)
-    running.add_argument("--sims", type=int, default=1000)
+    running.add_argument("--datasets", type=int, default=1000)
     running.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     if args.command == "run":
-        print(report(runs(args.store, args.sims, args.jobs)))
+        print(report(runs(args.store, args.datasets, args.jobs)))
         return
     warnings.simplefilter("ignore")
     print("| ratings | systems | of | SD intercept | SD slope | correlation | matched | |\n" + "|---" * 8 + "|")

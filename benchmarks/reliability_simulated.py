@@ -1,7 +1,7 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
 Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage|gaps|icc|components|flags …]``;
-``--sims 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. They
+``--datasets 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. They
 are kept in ``--store``, so that a run that was stopped goes on where it was.
 
 Raters see the quality of an item plus their own severity plus noise, and cut what they see into five categories (or
@@ -181,7 +181,7 @@ CROWDS = ((150, 3, 60), (200, 3, 8), (200, 5, 50))
 def coverage(args: argparse.Namespace) -> None:
     heading()
     for raters, m, n, kind in product(args.raters, args.sizes, (20, 200), KINDS):
-        wanted = args.sims // (4 if m >= 50 else 1)
+        wanted = args.datasets // (4 if m >= 50 else 1)
         done = studies(args.store, People(*kind), n, m, m, raters, wanted)
         show(done, f"| {raters} | {n} × {m} | {kind[0]}, {kind[1]}", widths=False)
 
@@ -190,7 +190,7 @@ def gaps(args: argparse.Namespace) -> None:
     """Print coverage and, in brackets, the mean width over what is needed: that of the estimates' own spread."""
     heading()
     for (n, per, m), kind in product(CROWDS, KINDS):
-        done = studies(args.store, People(*kind), n, m, per, "random", args.sims)
+        done = studies(args.store, People(*kind), n, m, per, "random", args.datasets)
         show(done, f"| random | {n} × {per} of {m} | {kind[0]}, {kind[1]}", widths=True)
 
 
@@ -199,7 +199,7 @@ def icc(args: argparse.Namespace) -> None:
     print("| items × raters | severity, noise | studies | generalised (width) | F (width) |\n|---|---|---|---|---|")
     for m, n, (severity, noise) in product((2, 3, 5, 8, 50), (10, 20, 200), (*KINDS, (0.0, 0.7), (1.0, 0.5), (0.5, 3))):
         random, found = np.random.default_rng([4, m, n, round(100 * severity)]), []
-        for _ in range(args.sims):
+        for _ in range(args.datasets):
             df = np.array([n - 1, m - 1, (n - 1) * (m - 1)])
             mean = np.array([noise**2 + m, noise**2 + n * severity**2, noise**2])
             b, j, e = mean * random.chisquare(df) / df
@@ -208,7 +208,7 @@ def icc(args: argparse.Namespace) -> None:
         covered = ((ends[..., 0] <= true) & (true <= ends[..., 1])).mean(axis=0)
         width = np.ptp(ends, axis=2).mean(axis=0)
         cells = [f"{c:.3f} ({w:.2f})".removeprefix("0") for c, w in zip(covered, width, strict=True)]
-        print(f"| {n} × {m} | {severity}, {noise} | {args.sims} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {n} × {m} | {severity}, {noise} | {args.datasets} | " + " | ".join(cells) + " |", flush=True)
 
 
 def _by_f(b: float, j: float, e: float, n: int, k: int) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def components(args: argparse.Namespace) -> None:
     for (n, m, item_sd, rater_sd), k in product(LATENT_STUDIES, LATENT):
         true = _split({"item": item_sd**2, "participant": rater_sd**2, "residual": np.pi**2 / 3})
         hits = []
-        for row in _latent_studies(args.store, n, m, item_sd, rater_sd, k, args.sims):
+        for row in _latent_studies(args.store, n, m, item_sd, rater_sd, k, args.datasets):
             found = _split(row["est"], draws=pa.table(row["draws"]), per_text=float(m), latent=True)
             ends = [(found.interval("item", kind, size), true.of("item", kind, size)) for kind, size in KINDS_OF_MEANS]
             hits.append([low <= value <= high for (low, high), value in ends])
@@ -294,7 +294,7 @@ def flags(args: argparse.Namespace) -> None:
         ((0.0, 0.7), (0.4, 0.7)),
     ):
         rng, people = np.random.default_rng(3), People(*kind)
-        times = max(10, args.sims // (1 + m // 10))
+        times = max(10, args.datasets // (1 + m // 10))
         alike, found = [], {name: [] for name in SPAMMERS}
         for _ in range(times):
             seen = people.rate(n, m, rng, per)
@@ -314,7 +314,7 @@ def _flagged(ratings: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", nargs="*", default=["coverage", "gaps", "icc", "components", "flags"])
-    parser.add_argument("--sims", type=int, default=400)
+    parser.add_argument("--datasets", type=int, default=400)
     parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[3, 5, 8, 50])
     parser.add_argument(

@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=["scaling", "waiting", "cost", "memory", []], default=[])
     parser.add_argument("--fits", type=int, default=200_000)
-    parser.add_argument("--sims", type=int, default=1000)
+    parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
     for part, measure in (("scaling", scaling), ("waiting", waiting), ("cost", cost), ("memory", memory)):
@@ -57,13 +57,13 @@ def scaling(args: argparse.Namespace) -> None:
         for (way, jobs), times in seconds.items():
             _warm(jobs)
             begun = time.perf_counter()
-            ways[way](jobs, args.sims)
+            ways[way](jobs, args.datasets)
             times.append(time.perf_counter() - begun)
     rows = [
         {"way": way, "jobs": jobs, "seconds_median": statistics.median(times), "seconds_best": min(times)}
         for (way, jobs), times in seconds.items()
     ]
-    title = f"{args.sims * len(MODELS)} equal fits (50 items, 3 ratings, four models)"
+    title = f"{args.datasets * len(MODELS)} equal fits (50 items, 3 ratings, four models)"
     show.table(pa.Table.from_pylist(rows), title=title)
     for way in ways:
         ratios = [two / one for one, two in zip(seconds[way, 1], seconds[way, 2], strict=True)]
@@ -92,7 +92,7 @@ def waiting(args: argparse.Namespace) -> None:
         for jobs in seconds:
             _warm(jobs)
             begun = time.perf_counter()
-            run(_grid(), ["lm"], datasets=args.sims, seed=1, jobs=jobs)
+            run(_grid(), ["lm"], datasets=args.datasets, seed=1, jobs=jobs)
             seconds[jobs].append(time.perf_counter() - begun)
     api.execute = execute
     ratio = statistics.median(two / one for one, two in zip(*seconds.values(), strict=True))
@@ -109,7 +109,7 @@ def cost(args: argparse.Namespace) -> None:
     """Compare CPU times of runs with those of bare loops, on a small and on a middling design of the paper's."""
     rows = [
         _cost_of(_grid(items, ratings), sims)
-        for items, ratings, sims in ((50, 3, args.sims), (100, 10, args.sims // 8))
+        for items, ratings, sims in ((50, 3, args.datasets), (100, 10, args.datasets // 8))
         for _ in range(args.repeats)
     ]
     show.table(pa.Table.from_pylist(rows), title="The runner's own cost in per cent: worker + main process")

@@ -54,7 +54,7 @@ def test_any_name_of_a_column_can_be_quoted(name: str) -> None:
         ("y ~ (a", "position 7: expected ')'"),
         ("y ~ 2 * a", "position 5: the only numbers allowed as terms are 0 and 1"),
         ("y ~ a^b", "position 7: expected 'number'"),
-        ("y ~ a^0", "position 7: '^' takes a whole number"),
+        ("y ~ a^0", "position 7: '^' takes an integer"),
         ("y ~ poly(a)", "position 5: poly takes a column and a whole number"),
         ("y ~ log(a, b)", "position 5: log takes one argument"),
         ("y ~ I(2)", "position 5: there is no column inside I"),

@@ -22,7 +22,7 @@ POWER = [
     "--effect",
     "0",
 ]
-POWER += ["--models", "lm", "--engine", "fast", "--sims", "2", "--jobs", "2", "--quiet"]
+POWER += ["--models", "lm", "--engine", "fast", "--datasets", "2", "--jobs", "2", "--quiet"]
 
 
 @pytest.fixture

@@ -204,8 +204,8 @@ def test_the_same_seed_gives_the_same_ratings_in_any_number_of_workers():
     ("call", "sentence"),
     [
         (lambda: ratings(design.crossed(3, 2, 3), LOW, 1), "the design has 3 systems and the truth 2"),
-        (lambda: ratings(design.crossed(3, 2), LOW, -1), "seed=-1 must be a whole number from 0 on, a SeedSequence"),
-        (lambda: ratings(design.crossed(3, 2), LOW, 1.5), "seed=1.5 must be a whole number"),
+        (lambda: ratings(design.crossed(3, 2), LOW, -1), "seed=-1 must be an integer ≥ 0, a SeedSequence"),
+        (lambda: ratings(design.crossed(3, 2), LOW, 1.5), "seed=1.5 must be an integer"),
         (lambda: ratings(design.crossed(3, 2), LOW, 1, variant="wrong"), "variant='wrong' is not known; choose one of"),
         (
             lambda: ratings(design.crossed(3, 2), LOW, 1, variant="published"),

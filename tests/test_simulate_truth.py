@@ -78,7 +78,7 @@ def three(**changes):
         (lambda: ThresholdDistribution((0, -1), (1, 1), 5), "lowest has the negative standard deviation -1"),
         (lambda: ThresholdDistribution((0,), (1, 1), 5), "lowest has 1 numbers; give two: mean, standard deviation"),
         (lambda: ThresholdDistribution((0, 1), (0, 0), 5), "distance has mean and standard deviation 0"),
-        (lambda: ThresholdDistribution((0, 1), (1, 1), 1), "categories=1 must be a whole number from 2 on"),
+        (lambda: ThresholdDistribution((0, 1), (1, 1), 1), "categories=1 must be an integer ≥ 2"),
     ],
 )
 def test_what_is_no_truth_gets_one_sentence(call, sentence):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -39,6 +40,28 @@ def test_engine_is_keyword_only_everywhere() -> None:
             assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, name
             assert parameter.default in ("r", "fast"), name
     assert found >= 6
+
+
+def test_no_public_function_has_more_than_15_parameters() -> None:
+    """What is seldom changed is in a few objects, which have few fields as well."""
+    from ordbridge.comparison import CompareOptions
+    from ordbridge.planning import Costs, Designs, PlannedAnalysis, Simulation
+
+    options = [(kind.__name__, kind) for kind in (CompareOptions, Costs, Designs, PlannedAnalysis, Simulation)]
+    for name, function in [*public_functions(), *options]:
+        assert len(set(inspect.signature(function).parameters) - {"self"}) <= 15, name
+
+
+def test_every_public_name_is_on_its_page_with_one_sentence() -> None:
+    root = Path(__file__).parents[1]
+    spec = importlib.util.spec_from_file_location("public_names", root / "tools" / "public_names.py")
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    page = (root / "docs" / "reference" / "names.md").read_text(encoding="utf-8")
+    assert page == tool.page(), "make it again: python tools/public_names.py"
+    rows = [line.split(" | ", 1)[1] for line in page.splitlines() if line.startswith("| `ob.")]
+    assert len(rows) > 150 and all(row.rstrip(" |").endswith(".") for row in rows)
 
 
 def test_level_is_only_a_level_of_measurement() -> None:

@@ -15,5 +15,5 @@ run simulate --preset howcroft2021 --variance low --effect 0.62 --items 30 --rat
 run fit demo/ratings.csv --model clmm --formula "$MAXIMAL" --link probit
 run fit demo/ratings.csv --model lmer --formula "$MAXIMAL" --no-REML
 run power --preset howcroft2021 --variance low --items 20 --ratings 3 --effects 0 0.31 0.62 --models lmer clmm \
-  --start fast --sims 6 --seed 1 --jobs 2 --store demo/power --plot demo/power.png
+  --start fast --datasets 6 --seed 1 --jobs 2 --store demo/power --plot demo/power.png
 printf '\nleft in demo/: ratings.csv, power/ (the store; the same command goes on from it), power.png\n'

@@ -28,7 +28,7 @@ _LAZY = {
     "lm": "ordbridge.models.api",
     "lmer": "ordbridge.models.api",
     "Fit": "ordbridge.models.fit",
-    "anova": "ordbridge.models.fit",
+    "anova": "ordbridge.models.anova",
     "compare": "ordbridge.comparison",
     "compare_links": "ordbridge.models.inference.link_comparison",
     "check": "ordbridge.reading",

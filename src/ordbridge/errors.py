@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "BridgeError",
-    "ClusterError",
-    "ConvergenceWarning",
-    "FitError",
-    "FitTimeout",
-    "FormulaError",
-    "InputError",
-    "StatisticalWarning",
-]
-
 
 class _OneLine:
     """A message in one line, whatever the names in it: of columns, levels and files, which others have chosen."""

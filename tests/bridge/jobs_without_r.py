@@ -57,12 +57,12 @@ def do(folder: Path) -> None:
             "clmm",
             "lmer",
         ),
-        *("--engine", "fast", "--sims", "4", "--jobs", "1", "--store", str(folder / "power")),
+        *("--engine", "fast", "--datasets", "4", "--jobs", "1", "--store", str(folder / "power")),
         *("--html", str(folder / "power.html"), "--quiet"),
     )
     command(
         *("plan", *PRESET, "--effect", "1.5", "--items", "30", "--ratings-per-text", "3", "--model", "lm"),
-        *("--formula", "rating ~ system", "--sims", "20", "--null", "20", "--jobs", "1", "--quiet"),
+        *("--formula", "rating ~ system", "--datasets", "20", "--null-datasets", "20", "--jobs", "1", "--quiet"),
         *("--html", str(folder / "plan.html")),
     )
     fit = ob.clmm(MAXIMAL, ratings, engine="fast")

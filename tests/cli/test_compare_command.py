@@ -68,7 +68,7 @@ def test_all_tables_into_a_folder(file: Path, tmp_path: Path, capsys: pytest.Cap
         (["--reference", "huge"], "--reference huge is not a system; the systems are 'base', 'big'"),
         (["--html", "no/such/folder/x.html"], "there is no folder no/such/folder"),
         (["--model", "clm", "--test", "t", "--estimand", "latent"], "--test t is for lm, lmer and clmm"),
-        (["--draws", "2"], "--draws 2 must be a whole number from 19 on"),
+        (["--draws", "2"], "--draws 2 must be an integer ≥ 19"),
     ],
 )
 def test_bad_input_is_one_line(file: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def test_workers_import_nothing_from_the_working_folder(trapped: Path, backend: 
         "--effect",
         "0.62",
     ]
-    words += ["--models", "lm", "--engine", "fast", "--sims", "4", "--jobs", "2", "--backend", backend, "--quiet"]
+    words += ["--models", "lm", "--engine", "fast", "--datasets", "4", "--jobs", "2", "--backend", backend, "--quiet"]
     assert "4 fits in run" in in_folder(trapped, ORDBRIDGE, "power", *words, "--store", "run")
     assert not (trapped / "PWNED").exists()
 

@@ -73,7 +73,7 @@ def test_plan_from_a_pilot_warns_once_and_shows_the_uncertainty(tmp_path, capsys
     monkeypatch.chdir(tmp_path)
     truth = Truth(effects=(0.9,), thresholds=(-1, 0, 1))
     write(ratings(counterbalanced(20, 2, texts_per_participant=10), truth, seed=1), "pilot.csv")
-    few = ["--draws", "3", "--sims", "400", "--max-per-design", "100", "--cost-rating", "0.1", "--jobs", "1"]
+    few = ["--draws", "3", "--datasets", "400", "--max-per-design", "100", "--cost-rating", "0.1", "--jobs", "1"]
     assert main(["plan", "pilot.csv", *SMALL, *few]) == 0
     printed, said = capsys.readouterr()
     assert printed.count("! The effect is the one observed in the pilot") == 1 and "observed" not in said
@@ -102,7 +102,7 @@ def test_plan_smallest_effect_with_three_systems(tmp_path, capsys, monkeypatch):
         "smallest",
         "--test",
         "any",
-        "--sims",
+        "--datasets",
         "500",
         "--max-per-design",
         "100",

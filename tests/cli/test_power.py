@@ -41,7 +41,7 @@ term = "systemB"
 @pytest.mark.needs_r
 def test_the_command_of_the_documentation(tmp_path, capsys):
     store, table, picture = (str(tmp_path / name) for name in ("run", "power.csv", "power.svg"))
-    arguments = [*SMALL, "--effect", "0", "0.62", "--models", "lm", "clm", "--sims", "3", "--jobs", "2"]
+    arguments = [*SMALL, "--effect", "0", "0.62", "--models", "lm", "clm", "--datasets", "3", "--jobs", "2"]
     assert main([*arguments, "--store", store, "--out", table, "--plot", picture]) == 0
     out, err = capsys.readouterr()
     assert "type-I error" in out and f"12 fits in {store}" in out
@@ -63,7 +63,7 @@ def test_a_study_file_is_written_and_read(tmp_path, capsys):
     assert len(study.grid.cells) == 8 and study.options["datasets"] == 100
     assert main(["power", "--init", file]) == 2
     assert "already there" in capsys.readouterr().err
-    options = ["--items", "30", "--models", "lm", "--sims", "2", "--effect", "0", "--store", str(tmp_path / "run")]
+    options = ["--items", "30", "--models", "lm", "--datasets", "2", "--effect", "0", "--store", str(tmp_path / "run")]
     assert main(["power", file, *options]) == 0
     run = load(tmp_path / "run")
     assert run.grid.axes["items"] == (30,) and run.manifest["seed"] == 42
@@ -75,7 +75,9 @@ def test_the_written_study_runs_as_it_is(tmp_path, capsys):
     """Its own grid and models; only fewer datasets, and natively, or it would take hours."""
     file = str(tmp_path / "study.toml")
     assert main(["power", "--init", file]) == 0
-    assert main(["power", file, "--sims", "1", "--engine", "fast", "--store", str(tmp_path / "run"), "--quiet"]) == 0
+    assert (
+        main(["power", file, "--datasets", "1", "--engine", "fast", "--store", str(tmp_path / "run"), "--quiet"]) == 0
+    )
     table = load(tmp_path / "run").power()
     assert table.num_rows == 16 and sum(table["n_failed"].to_pylist()) == 0
     assert "16 fits in" in capsys.readouterr().out
@@ -83,7 +85,7 @@ def test_the_written_study_runs_as_it_is(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_table_says_how_lmer_was_fitted(tmp_path, capsys):
-    few = ["--effect", "0", "--models", "lmer", "--sims", "1", "--engine", "fast", "--quiet"]
+    few = ["--effect", "0", "--models", "lmer", "--datasets", "1", "--engine", "fast", "--quiet"]
     assert main([*SMALL, *few, "--store", str(tmp_path / "published")]) == 0
     assert "lmer (maximum likelihood)" in " ".join(capsys.readouterr().out.split())  # as in the paper
     assert main(["power", "--init", str(tmp_path / "study.toml")]) == 0
@@ -132,7 +134,7 @@ def test_a_start_for_every_clmm():
 @pytest.mark.needs_r
 def test_without_a_store_the_same_command_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--sims", "2", "--quiet"]
+    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--datasets", "2", "--quiet"]
     for _ in range(2):
         assert main(arguments) == 0
     assert len(list((tmp_path / "runs").iterdir())) == 1
@@ -201,11 +203,11 @@ def test_the_manifest_of_a_store_names_no_scheduler(tmp_path, monkeypatch):
     """A store that somebody hands over says what was run, never where its fits are done when it goes on."""
     monkeypatch.setattr(dask_backend, "DaskBackend", _contacted)
     arguments = [*SMALL, "--effect", "0", "--models", "lm", "--quiet", "--store", str(tmp_path / "run")]
-    assert main([*arguments, "--sims", "1"]) == 0
+    assert main([*arguments, "--datasets", "1"]) == 0
     file = tmp_path / "run" / "manifest.json"
     evil = {"backend": "dask", "scheduler": "tcp://evil:8786"}
     file.write_text(json.dumps({**json.loads(file.read_text()), **evil, "run": evil, "options": evil}))
-    assert main([*arguments, "--sims", "2"]) == 0
+    assert main([*arguments, "--datasets", "2"]) == 0
     assert load(tmp_path / "run").fits.num_rows == 2
 
 
@@ -242,7 +244,7 @@ def test_a_damaged_part_is_named_on_the_screen(tmp_path, capsys):
         "0",
         "--models",
         "lm",
-        "--sims",
+        "--datasets",
         "2",
         "--quiet",
         "--store",
@@ -284,7 +286,7 @@ def test_ctrl_c_ends_within_two_seconds_and_says_how_to_go_on(tmp_path):
 @pytest.mark.needs_r
 def test_a_full_disk_is_one_sentence(tmp_path):
     """The limit of file sizes stands for the disk: manifest and first parts fit, larger parts do not."""
-    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--sims", "4000", "--store", str(tmp_path / "run")]
+    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--datasets", "4000", "--store", str(tmp_path / "run")]
 
     def little_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
@@ -310,7 +312,7 @@ def _inside_r(pid: int) -> list[int]:
 def test_calibrated_power_side_by_side_and_kept(tmp_path, capsys):
     """Size, nominal and size-adjusted power; another call adds nulls to what is there."""
     store, page, paper = tmp_path / "run", tmp_path / "power.html", tmp_path / "power.md"
-    arguments = [*SMALL, "--effect", "0.62", "--models", "lm", "--sims", "20", "--engine", "fast"]
+    arguments = [*SMALL, "--effect", "0.62", "--models", "lm", "--datasets", "20", "--engine", "fast"]
     assert main([*arguments, "--store", str(store), "--quiet"]) == 0
     assert "adjusted power" not in capsys.readouterr().out
     arguments += ["--null-datasets", "40", "--html", str(page), "--markdown", str(paper)]
@@ -326,7 +328,7 @@ def test_calibrated_power_side_by_side_and_kept(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_goal_and_its_margin(tmp_path, capsys):
-    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--sims", "4", "--engine", "fast", "--store"]
+    arguments = [*SMALL, "--effect", "0", "--models", "lm", "--datasets", "4", "--engine", "fast", "--store"]
     assert main([*arguments, str(tmp_path / "run"), "--goal", "non-inferiority", "--margin", "0.5", "--quiet"]) == 0
     assert "goal: non-inferiority within 0.5 (rating)" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, str(tmp_path / "other"), "--goal", "equivalence"]) == 2

@@ -14,7 +14,7 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("design crossed --items 3 --raters 0", "--raters 0 must be a whole number from 1 on"),
+        ("design crossed --items 3 --raters 0", "--raters 0 must be an integer ≥ 1"),
         ("design latin-square --systems 8 --items 100 --raters 8", "--items 100 is not a multiple of the 8 systems"),
         (
             "design counterbalanced --items 10 --ratings-per-text 2",
@@ -23,10 +23,10 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
         ("plan", "a plan starts from one of FILE, --truth and --preset; none is given"),
         ("plan --preset howcroft2021 --effect 0.3", "the preset 'howcroft2021' needs --variance: one of extra-low"),
         (("plan", *HOWCROFT, "--effect", "smallest"), "one number of items and one of ratings per text, or a table"),
-        (("plan", *HOWCROFT, "--effect", "0.3", "--items", "0"), "--items 0 must be whole numbers from 1 on"),
+        (("plan", *HOWCROFT, "--effect", "0.3", "--items", "0"), "--items 0 must be integers ≥ 1"),
         (
             ("plan", *HOWCROFT, "--effect", "0.3", "--ratings-per-text", "2", "0"),
-            "--ratings-per-text 2 0 must be whole numbers",
+            "--ratings-per-text 2 0 must be integers",
         ),
         (("plan", *HOWCROFT, "--effect", "0.3", "--target", "0.05"), "the target, 0.05, must be above alpha, 0.05"),
         (("plan", *HOWCROFT, "--effect", "0"), "the effect is 0, which no study can find"),
@@ -34,7 +34,7 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
             ("plan", *HOWCROFT, "--effect", "0.3", "--items", "50", "--design", "d.csv"),
             "leave out either the table or items and ratings per text",
         ),
-        (("power", *HOWCROFT, "--sims", "0"), "--sims 0 must be a whole number from 1 on"),
+        (("power", *HOWCROFT, "--datasets", "0"), "--datasets 0 must be an integer ≥ 1"),
         (("power", *HOWCROFT, "--items", "55", "--ratings-per-text", "3", "--effect", "0"), "--items 55 has no list"),
         (
             ("power", *HOWCROFT, "--items", "50", "--ratings-per-text", "3", "--effect", "0", "--jobs", "0"),
@@ -45,7 +45,7 @@ HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
             "--seed -1 must",
         ),
         ("reproduce card2020 --items 7 --out x", "--items 7 is not in the published table"),
-        ("reproduce howcroft2021 --sims -2 --out x", "--sims -2 must be a whole number"),
+        ("reproduce howcroft2021 --datasets -2 --out x", "--datasets -2 must be an integer"),
     ],
 )
 def test_a_command_names_options(tmp_path, capsys, monkeypatch, command, sentence):
@@ -66,5 +66,5 @@ def test_a_study_file_keeps_its_own_names(tmp_path, capsys, monkeypatch):
 
 
 def test_a_function_names_arguments():
-    with pytest.raises(InputError, match=r"^raters=0 must be a whole number from 1 on$"):
+    with pytest.raises(InputError, match=r"^raters=0 must be an integer ≥ 1$"):
         design.crossed(3, raters=0)

@@ -280,7 +280,7 @@ def test_model_formula_and_test_can_be_chosen(study):
         ({"estimand": "median"}, "estimand='median' is not known"),
         ({"adjust": "dunnett"}, "adjust='dunnett' needs reference="),
         ({"adjust": "tuckey"}, "adjust='tuckey' is not known"),
-        ({"draws": 3}, "draws=3 must be a whole number from 19 on"),
+        ({"draws": 3}, "draws=3 must be an integer ≥ 19"),
     ):
         with pytest.raises(ob.InputError, match=words):
             compared(data, **options)

@@ -89,8 +89,8 @@ SOUND = {
     "design from-ratings": "ratings.csv",
     "simulate": "--truth truth.toml --design ratings.csv --out out.csv",
     "power": "--preset howcroft2021 --variance low --items 20 --ratings-per-text 2 --effect 0.6 --models lm "
-    "--sims 1 --quiet",
-    "plan": "ratings.csv --effect-points 0.5 --items 25 --ratings-per-text 3 --sims 8 --quiet",
+    "--datasets 1 --quiet",
+    "plan": "ratings.csv --effect-points 0.5 --items 25 --ratings-per-text 3 --datasets 8 --quiet",
     "stop": "ratings.csv --plan plan.json",
     "reliability": "ratings.csv",
     "judges": "ratings.csv --judge p1",

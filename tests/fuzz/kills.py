@@ -77,7 +77,7 @@ def commands(folder: Path) -> list[Command]:
         "3",
         "--effect",
         "0.4",
-        "--sims",
+        "--datasets",
         "400",
     ]
     return [
@@ -99,7 +99,7 @@ def commands(folder: Path) -> list[Command]:
                 "--jobs",
                 "2",
             ],
-            "--store draws.csv",
+            "--store draws",
         ),
         Command(
             "compare, to its end",
@@ -119,7 +119,7 @@ def commands(folder: Path) -> list[Command]:
                 "howcroft2021",
                 "--engine",
                 "r",
-                "--sims",
+                "--datasets",
                 "100",
                 "--jobs",
                 "2",

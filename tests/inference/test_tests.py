@@ -186,9 +186,9 @@ def test_bootstrap_does_not_depend_on_processes_or_interruptions(
 
     with pytest.raises(KeyboardInterrupt):
         fit.test("system", "bootstrap", **options, store=store, progress=interrupt)  # type: ignore[arg-type]
-    kept = store.read_text().splitlines()
+    kept = (store / "draws.csv").read_text().splitlines()
     assert len(kept) == 40  # two batches
-    store.write_text("\n".join(kept)[:-4])  # the machine went down within a line
+    (store / "draws.csv").write_text("\n".join(kept)[:-4])  # the machine went down within a line
     done: list[int] = []
     one = bootstrap.LikelihoodRatios.one
     monkeypatch.setattr(bootstrap.LikelihoodRatios, "one", lambda self, i: done.append(i) or one(self, i))
@@ -201,16 +201,18 @@ def test_bootstrap_does_not_depend_on_processes_or_interruptions(
 
 @pytest.mark.parametrize("content", [b"item,rating\na,1\nb,2", b"\xff\x00", b"0123456789abcdef,1,1.2.3\n", b"1,2,3\n"])
 def test_a_store_of_draws_leaves_other_files_alone(content: bytes, fit: ob.Fit, tmp_path: Path) -> None:
-    (tmp_path / "ratings.csv").write_bytes(content)
-    with pytest.raises(ob.InputError, match=r"ratings\.csv (holds something other than draws|is not UTF-8)"):
-        fit.test("system", "bootstrap", draws=19, store=tmp_path / "ratings.csv")
-    assert (tmp_path / "ratings.csv").read_bytes() == content
+    (tmp_path / "draws.csv").write_bytes(content)
+    with pytest.raises(ob.InputError, match=r"draws\.csv (holds something other than draws|is not UTF-8)"):
+        fit.test("system", "bootstrap", draws=19, store=tmp_path)
+    assert (tmp_path / "draws.csv").read_bytes() == content
 
 
-def test_a_store_of_draws_is_a_file(fit: ob.Fit, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "draws")
+def test_a_store_of_draws_is_a_folder(fit: ob.Fit, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "draws.csv")
     with pytest.raises(ob.InputError, match="is a pipe"):
-        fit.test("system", "bootstrap", draws=19, store=tmp_path / "draws")
+        fit.test("system", "bootstrap", draws=19, store=tmp_path)
+    with pytest.raises(ob.InputError, match=r"draws\.csv is not a folder; draws are kept in one"):
+        fit.test("system", "bootstrap", draws=19, store=tmp_path / "draws.csv")
 
 
 def test_draws_that_cannot_be_fitted_are_counted(fit: ob.Fit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,10 +267,10 @@ def test_bartlett_divides_the_ratio_by_its_mean_in_the_draws(four, tmp_path):
     fit = ob.clmm("rating ~ system + (1 | participant)", four, engine="fast")
     term = {"systemB": 1.0}
     ratio = fit.test(term, "lrt")["statistic"][0].as_py()
-    store = tmp_path / "draws.txt"
+    store = tmp_path / "draws"
     row = fit.test(term, "bartlett", draws=199, store=store).to_pylist()[0]
     counted = fit.test(term, "bootstrap", draws=199, store=store).to_pylist()[0]
-    ratios = [float(line.split(",")[2]) for line in store.read_text().splitlines()]
+    ratios = [float(line.split(",")[2]) for line in (store / "draws.csv").read_text().splitlines()]
     assert len(ratios) == 199 and row["statistic"] == pytest.approx(ratio / np.mean(ratios), rel=1e-4)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(row["statistic"], 1))
     assert row["p_value"] == pytest.approx(counted["p_value"], abs=0.1)

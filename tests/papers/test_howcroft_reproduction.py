@@ -107,7 +107,7 @@ def small(tmp_path_factory):
     command = ["reproduce", "howcroft2021", "--out", str(out), "--figure", "2", "--variant", "corrected", "published"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(howcroft2021, "items", (50, 100))
-        assert main([*command, "--sims", "2", "--both-signs", "--engine", "fast", "--quiet"]) == 0
+        assert main([*command, "--datasets", "2", "--both-signs", "--engine", "fast", "--quiet"]) == 0
     return out
 
 
@@ -216,7 +216,7 @@ def test_bad_input():
         howcroft2021.reproduce("corrected")
     with pytest.raises(InputError, match="there is no figure '4'"):
         howcroft2021.reproduce(figure="4")
-    with pytest.raises(InputError, match="datasets=0 must be a whole number from 1 on"):
+    with pytest.raises(InputError, match="datasets=0 must be an integer ≥ 1"):
         howcroft2021.reproduce(datasets=0)
 
 

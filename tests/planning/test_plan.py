@@ -306,7 +306,7 @@ def test_plans_with_three_systems():
     assert pairs["power"][0] < 0.2 < min(pairs["power"][1:])
     assert only["pairs"]["power"] <= min(pairs["power"][1:])
     assert only["A", "C"]["power"] >= pairs["power"][1]
-    with pytest.raises(InputError, match="say what is tested"):
+    with pytest.raises(InputError, match="Say what is tested"):
         planned(THREE, **options)
 
 
@@ -380,7 +380,7 @@ def test_only_what_was_shown_to_reach_is_recommended():
         ({"effect": 0}, "the effect is 0"),
         ({"effect": "big"}, "'smallest'"),
         ({"effect": "smallest"}, "that of one design"),
-        ({"items": [0]}, "whole numbers from 1"),
+        ({"items": [0]}, "integers ≥ 1"),
         ({"items": [10]}, "nobody may see an item twice"),
         ({"items": 20, "table": {"participant": [1]}}, "a fixed design has its own numbers"),
         ({"cost_rating": -1}, "cost of a rating"),

@@ -165,7 +165,7 @@ def test_the_command_says_how_to_go_on_without_the_cluster(tmp_path, monkeypatch
 
     monkeypatch.setattr(dask_backend, "CONNECT_SECONDS", 1)
     arguments = ["power", "--preset", "howcroft2021", "--variance", "low", "--items", "20", "--ratings-per-text", "3"]
-    arguments += ["--engine", "fast", "--models", "lm", "--sims", "2", "--store", str(tmp_path / "run"), "--quiet"]
+    arguments += ["--engine", "fast", "--models", "lm", "--datasets", "2", "--store", str(tmp_path / "run"), "--quiet"]
     monkeypatch.setattr(sys, "argv", ["ordbridge", *arguments])
     assert main([*arguments, "--backend", "tcp://127.0.0.1:1"]) == 1
     said = capsys.readouterr().err
@@ -280,7 +280,7 @@ def test_nothing_of_dask_is_said_under_quiet(tmp_path):
         "--effect",
         "0.62",
     ]
-    words += ["--models", "lm", "--engine", "fast", "--sims", "4", "--jobs", "1", "--backend", "dask", "--quiet"]
+    words += ["--models", "lm", "--engine", "fast", "--datasets", "4", "--jobs", "1", "--backend", "dask", "--quiet"]
     command = [sys.executable, "-m", "ordbridge", "power", *words, "--store", "run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -30,7 +30,7 @@ def _parts(folder):
 def test_manifest_says_what_was_asked_and_with_what(grid, run_stub, folder):
     run_stub(grid, store=folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["seed"] == 7 and manifest["sims"] == 10
+    assert manifest["seed"] == 7 and manifest["datasets"] == 10
     assert manifest["grid"]["truths"]["low"]["item_sd"] == [0.29, 0.63]
     assert manifest["models"]["lm"]["formula"] == "rating ~ system"
     (environment,) = manifest["environments"]

@@ -13,7 +13,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.render import json as as_json
-from ordbridge.results.catalogue import judges, reliability
+from ordbridge.results.catalogue import PARTS
 
 pytestmark = pytest.mark.slow
 LONGEST = 25  # words of a sentence
@@ -89,7 +89,7 @@ def test_sentences_are_short(results, kind):
 
 
 def test_findings_are_worded_in_short_sentences_without_names_of_code():
-    for code, kind in (reliability.KINDS | judges.KINDS).items():
+    for code, kind in (PARTS["reliability"] | PARTS["judges"]).items():
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
         for text in (kind.text, kind.remedy, kind.about):
             plainly = re.sub(r"\{[^}]*\}", "x", text)

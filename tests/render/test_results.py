@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -202,3 +203,16 @@ def test_every_code_is_used_and_every_used_code_is_known() -> None:
     assert set(CATALOGUE) <= quoted, sorted(set(CATALOGUE) - quoted)
     with pytest.raises(KeyError):
         noticed("there-is-no-such-code")
+
+
+def test_a_full_stop_in_a_name_does_not_cut_the_headline() -> None:
+    """Where the answer ends is not read off its words."""
+    rng = np.random.default_rng(1)
+    names = ("The system GPT-4 with all instructions (v1). Base", "The system GPT-4 with all instructions (v2). Tuned")
+    rows = [(f"p{p}", f"i{i}", name) for p in range(6) for i in range(8) for name in names]
+    table = pd.DataFrame(rows, columns=["participant", "item", "system"]).assign(
+        rating=lambda t: rng.integers(1, 5, len(t)) + (t["system"] == names[1])
+    )
+    result = ob.compare(table, engine="fast")
+    (shown,) = re.findall(r"<h1>(.*?)</h1>", result.page().html(), flags=re.DOTALL)
+    assert all(name in html.unescape(shown) for name in names)

@@ -34,7 +34,7 @@ def test_the_truths_own_scale_comes_back() -> None:
 @pytest.mark.needs_r
 def test_two_categories_detect_less(design: object, tmp_path: Path) -> None:
     scales = ob.scales
-    arguments = {"scales": ["ordinal:2", "ordinal:7", "vas"], "models": ["lm", "clm"], "sims": 150, "seed": 3}
+    arguments = {"scales": ["ordinal:2", "ordinal:7", "vas"], "models": ["lm", "clm"], "datasets": 150, "seed": 3}
     table = scales.power(TRUTH, design, **arguments, store=tmp_path / "runs")
     power = {(row["scale"], row["model"]): row["power"] for row in table.to_pylist()}
     assert set(power) == {
@@ -64,4 +64,4 @@ def test_thresholds_must_be_fixed() -> None:
 
 def test_an_ordinal_model_cannot_analyse_a_slider(design: object) -> None:
     with pytest.raises(InputError, match="none of the models clm can analyse the scale 'vas'; add lmer"):
-        ob.scales.power(TRUTH, design, scales=["vas"], models=["clm"], sims=2)
+        ob.scales.power(TRUTH, design, scales=["vas"], models=["clm"], datasets=2)

@@ -17,8 +17,6 @@ from ordbridge.reading.opening import sheets_of
 from ordbridge.reliability import analyse
 from ordbridge.simulate import Truth, ratings
 
-__all__ = ["check_raters", "compare_systems", "recognise", "write_demo"]
-
 ROLES = ("participant", "item", "system", "rating", "criterion")
 SHOWN_ROWS = 6
 MOST_NAMES = 100

@@ -12,8 +12,6 @@ from ordbridge.errors import InputError
 from ordbridge.reading import RatingTable, read
 from ordbridge.support.progress import Progress
 
-__all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "keep_picture", "read_given"]
-
 WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet")
 LISTS = ("rating", "levels")
 

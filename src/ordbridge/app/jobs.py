@@ -25,8 +25,6 @@ from ordbridge.errors import InputError
 from ordbridge.power.backends import environment
 from ordbridge.support import temp_cleanup
 
-__all__ = ["Jobs"]
-
 LONGEST_FOLDER = 70  # of temporary files; a socket's path has at most 104 characters, of which Python takes 32
 MOST_RUNNING = 4  # jobs at a time, of all studies together
 GIGABYTES = 4.0  # of memory that a job may use

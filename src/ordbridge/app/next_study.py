@@ -40,13 +40,10 @@ from ordbridge.simulate.presets import HOWCROFT2021
 from ordbridge.support.progress import Progress
 from ordbridge.support.writing import write_text
 
-__all__ = ["confirm", "pilot", "power_at_once", "search"]
-
 TEXTS = 25  # that one participant rates
 LEAST_ITEMS, MOST_ITEMS, MOST_RATINGS = 5, 600, 12
 POINTS = 29  # of the curve
 PILOT = "pilot"
-CURRENCIES = ("", "£", "€", "$")
 NEEDED = ("participant", "item", "system", "rating")
 
 
@@ -201,13 +198,6 @@ def _keep(folder: Path, found: Plan, repeat: str) -> None:
 
 def power_at_once(options: Mapping[str, Any], study: Path | None = None) -> dict[str, Any]:
     """Return the closed-form power of the study that the sliders describe, over the number of items.
-
-    Parameters
-    ----------
-    options
-        Where the sliders stand.
-    study
-        The folder of the study, if one is open: it may have a pilot.
 
     Examples
     --------

@@ -31,8 +31,6 @@ from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
 from ordbridge.support.writing import FULL
 
-__all__ = ["Server"]
-
 HOST = "127.0.0.1"
 COOKIE = "ordbridge"
 MEGABYTES = 50

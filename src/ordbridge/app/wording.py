@@ -7,8 +7,6 @@ import re
 
 from ordbridge.support.writing import FULL
 
-__all__ = ["LABELS", "on_page", "unforeseen"]
-
 LABELS = {
     "participant": "who rated",
     "item": "what was rated",

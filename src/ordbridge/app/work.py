@@ -24,8 +24,6 @@ from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 from ordbridge.power.faults import is_of_the_machine
 from ordbridge.support.progress import Progress
 
-__all__ = ["KINDS", "carry_out"]
-
 KINDS: dict[str, Callable[[Given], dict[str, Any]]] = {
     "recognise": analyses.recognise,
     "compare": analyses.compare_systems,

@@ -21,8 +21,6 @@ from ordbridge.formula import names
 from ordbridge.models.fit import Fit
 from ordbridge.models.laplace_check import MIRRORED
 
-__all__ = ["RatedRows", "log_below", "log_between", "log_likelihood", "rows_of"]
-
 HIGHEST = 50.0  # exp(-exp(50)) is zero in double precision, and exp(50) is finite
 
 

@@ -22,8 +22,6 @@ from ordbridge.models.fit import Fit
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.support.arguments import proportion, whole
 
-__all__ = ["ThirdOpinion", "third_opinion"]
-
 MOST_R_HAT, ENOUGH = 1.01, 400  # Vehtari et al. (2021): R-hat at most, effective draws at least
 REWEIGHTED, PAIRS = 2000, 100  # draws at which d is computed at most, and its own pairs of draws
 NOWHERE = 0.01  # share of the draws that may have no approximation

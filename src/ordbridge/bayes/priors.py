@@ -30,8 +30,6 @@ import numpy as np
 
 from ordbridge.bayes.density import RatedRows
 
-__all__ = ["CONCENTRATION", "DEGREES", "Priors", "priors_of"]
-
 SCALE = 2.5
 DEGREES = 3.0
 CONCENTRATION = 1.0

@@ -24,8 +24,6 @@ from ordbridge.bayes.density import RatedRows, log_likelihood
 from ordbridge.bayes.priors import CONCENTRATION, DEGREES, Priors, priors_of
 from ordbridge.errors import InputError
 
-__all__ = ["CHAINS", "Chains", "diagnostics", "need_numpyro", "sample"]
-
 CHAINS = 4
 WARM_UP = 1000  # per chain
 ACCEPTANCE = 0.99  # small steps: variances near zero bend the posterior, and at 0.95 draws diverge there

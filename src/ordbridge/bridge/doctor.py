@@ -14,21 +14,11 @@ from ordbridge.bridge import remedies, rscript
 from ordbridge.bridge.session import r_folder
 from ordbridge.errors import BridgeError
 
-__all__ = ["examine"]
-
 START = "from ordbridge.bridge import session; session.require('ordinal', 'lmerTest')"
 
 
 def examine() -> tuple[pa.Table, bool]:
-    """Look at Python, rpy2, R and its packages; nothing is started in this process.
-
-    Returns
-    -------
-    pyarrow.Table
-        component, found, status (``ok`` or what is wrong) and fix.
-    bool
-        Whether fits can run.
-    """
+    """Look at Python, rpy2, R and its packages; nothing is started in this process."""
     rinterface, found = _installed("rpy2-rinterface"), _probe()
     r = found.get("R", "")
     misfit = remedies.for_versions(rinterface, r) if rinterface and r else ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 
-__all__ = ["PACKAGES", "explain", "for_packages", "for_start", "for_versions", "no_r", "version"]
-
 PACKAGES = ("ordinal", "lmerTest", "lme4", "emmeans", "pbkrtest")
 
 APT = "sudo apt-get install r-base-core r-cran-ordinal r-cran-lmertest r-cran-emmeans r-cran-pbkrtest"
@@ -46,11 +44,6 @@ def version(text: str) -> tuple[int, ...]:
 
 def for_versions(rinterface: str, r: str) -> str:
     """Say why this rpy2-rinterface does not run on this R, and what to type; nothing where it does.
-
-    Parameters
-    ----------
-    rinterface, r
-        Versions, such as ``"3.6.5"`` and ``"4.2.2"``.
 
     Examples
     --------

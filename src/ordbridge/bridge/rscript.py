@@ -9,8 +9,6 @@ from pathlib import Path
 from ordbridge.bridge import remedies
 from ordbridge.errors import BridgeError
 
-__all__ = ["find", "run"]
-
 
 def find(program: str = "Rscript") -> str:
     """Return the path of ``R`` or ``Rscript``, or say how to install it."""

@@ -20,8 +20,6 @@ from ordbridge.errors import BridgeError, InputError
 from ordbridge.support.child_processes import SIGNALS, WaitingSignals, deaf_to_ctrl_c
 from ordbridge.support.temp_cleanup import private_folder
 
-__all__ = ["Answer", "call", "require"]
-
 SCRIPTS = ("baseline.R", "probe.R")  # run by Rscript; the other files hold functions
 LOCALES = ("C.UTF-8", "en_US.UTF-8", "C.utf8")
 _starting = threading.Lock()

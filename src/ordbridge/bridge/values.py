@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import rpy2.rinterface as ri
 
-__all__ = ["from_r", "to_r"]
-
 
 def to_r(value: Any) -> Any:
     """Turn a Python value into an R object: None, bool, int, float, str, arrays, and (nested) lists and mappings."""

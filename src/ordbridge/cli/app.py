@@ -7,8 +7,6 @@ import sys
 
 from ordbridge.cli import show
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""

@@ -43,8 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=choices_of("comparison.api:CORRECT"),
         help="correct over all criteria, or each by itself; default: %(default)s",
     )
-    parser.add_argument("--model", choices=models.MODELS, help="default: by the kind of ratings, and said")
-    parser.add_argument("--formula", help='such as "rating ~ system + (1 | item)"; default: by the design, and said')
+    parser.add_argument("--model", choices=models.MODELS, help="default: by the kind of ratings")
+    parser.add_argument("--formula", help='such as "rating ~ system + (1 | item)"; default: by the design')
     parser.add_argument(
         "--link", choices=choices_of("models.links:LINKS"), help="of ordinal models; default: %(default)s"
     )
@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         choices=choices_of("comparison.latent:TESTS"),
-        help="of the latent scale; default: by the design, and said",
+        help="of the latent scale; default: by the design",
     )
     parser.add_argument("--conf-level", type=float, help="confidence level of the intervals; default: %(default)s")
     parser.add_argument("--draws", type=int, metavar="N", help="bootstrap: number of draws; default: 199, or fewer")
@@ -60,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
     )
-    parser.add_argument("--store", metavar="FILE", help="bootstrap: keep draws there, and go on with those it has")
+    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")

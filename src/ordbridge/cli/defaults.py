@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["choices_of", "defaults_of"]
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 

@@ -13,8 +13,6 @@ from ordbridge.cli import show
 from ordbridge.cli.defaults import defaults_of
 from ordbridge.errors import InputError
 
-__all__ = ["add", "add_sheets", "keep_sheets"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command with one sub-command per kind of design."""

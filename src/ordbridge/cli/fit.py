@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ordbridge.models.explain import FitAnalysis
     from ordbridge.models.fit import Fit
 
-__all__ = ["add"]
-
 CRITERIA = {"criterion", "criteria", "dimension", "aspect"}  # names of columns in which several criteria may stand
 ALL = "all"
 SYSTEMS = {"system", "systems", "model", "method", "condition"}  # names of columns whose numbers are names

@@ -11,8 +11,6 @@ from ordbridge.cli.defaults import defaults_of
 if TYPE_CHECKING:
     from ordbridge.reliability import ArfInterval, FewScores
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""

@@ -7,8 +7,6 @@ import argparse
 from ordbridge.cli import outputs, reading
 from ordbridge.cli.defaults import defaults_of
 
-__all__ = ["add", "run"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""

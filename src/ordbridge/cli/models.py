@@ -9,8 +9,6 @@ from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.models.engines import ENGINES
 from ordbridge.models.kinds import KINDS
 
-__all__ = ["MODELS", "add_engine", "add_goal", "add_options", "add_tests", "options"]
-
 MODELS = tuple(KINDS)
 
 
@@ -73,7 +71,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
     )
-    parser.add_argument("--store", metavar="FILE", help="bootstrap: keep draws there, and go on with those it has")
+    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 

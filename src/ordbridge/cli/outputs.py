@@ -17,8 +17,6 @@ from ordbridge.support.writing import whole_file, write_text
 if TYPE_CHECKING:
     from ordbridge.results import Result
 
-__all__ = ["add_json", "add_options", "command", "draw", "finish", "keep", "print_result", "require_writable"]
-
 NARROW, FILE_WIDTH = 60, 200  # nothing is squeezed where the output is a file or a pipe
 FORMATS = ("html", "latex", "markdown", "plot")
 

@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["Parser"]
-
 
 class Parser(argparse.ArgumentParser):
     """A parser of options, or of commands that have parsers of their own.

@@ -103,9 +103,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
     models.add_engine(parser, usual["engine"])
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--sims", dest="datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer"
-    )
+    parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer")
     parser.add_argument(
         "--max-per-design", type=int, metavar="N", help="datasets of one design; default: 500, or fewer"
     )

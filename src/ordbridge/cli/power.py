@@ -16,8 +16,6 @@ from ordbridge.errors import ClusterError, InputError
 if TYPE_CHECKING:
     from ordbridge.power.study import Study
 
-__all__ = ["add"]
-
 CODINGS = ("treatment", "centred", "exchangeable")
 AXES = ("variance", "items", "ratings_per_text", "effect", "variant", "slope_coding", "texts_per_participant")
 OPTIONS = ("datasets", "seed", "alpha", "term", "goal", "margin", "on", "null_datasets", "engine", "audit", "timeout",
@@ -59,9 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="critical values from so many datasets without an effect of each design: size and size-adjusted power "
         "beside the nominal one",
     )
-    parser.add_argument(
-        "--sims", dest="datasets", type=int, metavar="N", help=f"of each cell; default: {usual['datasets']}"
-    )
+    parser.add_argument("--datasets", type=int, metavar="N", help=f"of each cell; default: {usual['datasets']}")
     parser.add_argument("--seed", type=int, metavar="N", help=f"default: {usual['seed']}")
     parser.add_argument("--alpha", type=float, help=f"level of significance; default: {usual['alpha']}")
     models.add_engine(parser, usual["engine"])

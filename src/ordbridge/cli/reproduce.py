@@ -12,8 +12,6 @@ from ordbridge.cli.defaults import defaults_of
 if TYPE_CHECKING:
     from ordbridge.papers.reproduction import Reproduction
 
-__all__ = ["add"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
@@ -38,9 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="CSV of Tables 6 and 7: criterion, participant_a, participant_b, kappa, gamma",
     )
     parser = _paper(papers, "belz2011", "a scale of seven categories and a line from 0 to 100, simulated", _belz)
-    parser.add_argument(
-        "--sims", dest="datasets", type=int, metavar="N", help="simulated experiments; default: %(default)s"
-    )
+    parser.add_argument("--datasets", type=int, metavar="N", help="simulated experiments; default: %(default)s")
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
     parser.set_defaults(**defaults_of("papers.belz2011:reproduce"))
 
@@ -53,7 +49,7 @@ def _howcroft_options(parser: Any) -> None:
     parser.add_argument("--variant", nargs="+", choices=("corrected", "published"), help=told)
     parser.add_argument("--figure", choices=("2", "3", "all"), help="default: %(default)s")
     parser.add_argument(
-        "--sims", dest="datasets", type=int, metavar="N", help="datasets per cell; default: %(default)s, as published"
+        "--datasets", type=int, metavar="N", help="datasets per cell; default: %(default)s, as published"
     )
     parser.add_argument(
         "--questions",

@@ -8,8 +8,6 @@ from pathlib import Path
 from ordbridge.cli import outputs
 from ordbridge.cli.defaults import defaults_of
 
-__all__ = ["add", "run"]
-
 COLUMNS = ("system", "item", "participant", "rating", "criterion", "text_type")
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from ordbridge.cli import models, outputs
 from ordbridge.cli.defaults import defaults_of
 
-__all__ = ["add"]
-
 COLUMNS = ("system", "item", "participant", "rating")
 
 

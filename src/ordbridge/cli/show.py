@@ -12,8 +12,6 @@ from ordbridge.render.json import plain
 from ordbridge.support.escaping import visible
 from ordbridge.support.formatting import as_text
 
-__all__ = ["data", "line", "table"]
-
 FILE_WIDTH = 200  # where the output is a file or a pipe, nothing is squeezed to the width of a terminal
 
 

@@ -18,8 +18,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-__all__ = ["GracefulShutdown", "Stopped"]
-
 PATIENCE = 3.0  # seconds that the program has to end by itself
 AGAIN = 0.05  # seconds until an exception that was ignored is raised again
 NUMBERS = tuple(

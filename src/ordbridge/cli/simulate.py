@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ordbridge.simulate import Truth
 
-__all__ = ["add"]
-
 PRESETS = ("howcroft2021", "card2020")
 
 

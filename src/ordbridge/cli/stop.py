@@ -6,8 +6,6 @@ import argparse
 
 from ordbridge.cli import models, outputs, reading, talk
 
-__all__ = ["add"]
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""

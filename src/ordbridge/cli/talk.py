@@ -20,8 +20,6 @@ from ordbridge.support.escaping import for_ascii, visible
 if TYPE_CHECKING:
     from ordbridge.support.progress import Progress
 
-__all__ = ["how_to_continue", "plainly", "progress", "speak_ascii_where_needed", "stopped", "tell"]
-
 PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
 
 

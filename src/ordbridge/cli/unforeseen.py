@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["report", "sentence"]
-
 PACKAGES = ("ordbridge", "numpy", "pandas", "pyarrow", "scipy", "rpy2", "rpy2-rinterface", "joblib", "distributed")
 
 

@@ -12,8 +12,6 @@ from ordbridge.cli.defaults import defaults_of
 if TYPE_CHECKING:
     from ordbridge.models.validation import Case
 
-__all__ = ["add"]
-
 BAYES_ONLY = ("draws", "seed")
 
 

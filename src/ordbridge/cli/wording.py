@@ -7,8 +7,6 @@ import ast
 import re
 import shlex
 
-__all__ = ["as_typed"]
-
 VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;:)]*"""
 
 
@@ -24,8 +22,8 @@ def as_typed(text: str, args: argparse.Namespace) -> str:
     >>> _ = parser.add_argument("--ratings", type=int, dest="ratings_per_text")
     >>> args = parser.parse_args(["--ratings", "0"])
     >>> args.parser = parser
-    >>> as_typed("ratings_per_text=0 must be a whole number from 1 on", args)
-    '--ratings 0 must be a whole number from 1 on'
+    >>> as_typed("ratings_per_text=0 must be an integer ≥ 1", args)
+    '--ratings 0 must be an integer ≥ 1'
     """
     actions = {action.dest: action for action in args.parser._actions if action.dest != "help"}
     if getattr(args, "study", None):

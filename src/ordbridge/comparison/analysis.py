@@ -28,8 +28,6 @@ from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.progress import Progress
 
-__all__ = ["ESTIMANDS", "Analysis", "Latent", "Request", "analyse"]
-
 ESTIMANDS = ("points", "latent")
 
 
@@ -109,26 +107,7 @@ class Analysis:
 
 
 def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], asked: Request) -> Analysis:
-    """Compare the systems on one criterion.
-
-    Parameters
-    ----------
-    ratings
-        The columns rating and system, participant and item where there are such, and those of a formula.
-    criterion
-        Its name, if there are several.
-    levels
-        Labels of the scale, lowest first, where the ratings are labels.
-    asked
-        What to do with them.
-
-    Raises
-    ------
-    InputError
-        There is nothing to compare.
-    FitError
-        No model could be fitted that can be trusted.
-    """
+    """Compare the systems on one criterion."""
     for name in ("rating", "system", "participant", "item"):
         if name in ratings.column_names:
             ratings = ratings.filter(pc.is_valid(ratings[name]))

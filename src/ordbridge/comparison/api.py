@@ -36,8 +36,6 @@ from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
 from ordbridge.support.progress import Progress, part_of
 
-__all__ = ["CompareOptions", "compare"]
-
 CORRECT = ("criteria", "none")
 UNSAID = ("refitted-natively",)  # which the note on the bootstrap says
 SET_ASIDE = (

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Differences", "correlation", "ranked_pairs"]
-
 Interval = Callable[[float], tuple[float, float]]
 
 

@@ -18,8 +18,6 @@ from math import comb
 
 import numpy as np
 
-__all__ = ["ExactTest", "exact_test"]
-
 REACHABLE = 0.05  # a group in which no p-value can be below this says nothing about others like it
 ENUMERATED = 2**13  # rearrangements up to which all of them are used
 DRAWN = 2**13 - 1  # otherwise

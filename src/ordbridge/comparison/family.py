@@ -16,8 +16,6 @@ import numpy as np
 
 from ordbridge.models.inference.adjust import adjusted_p, tukey
 
-__all__ = ["ADJUSTMENTS", "NAMES", "Corrected", "correct", "largest_of"]
-
 NAMES = {
     "holm": "Holm",
     "dunnett": "Dunnett",

@@ -17,8 +17,6 @@ from ordbridge.models.second_opinion import STOPPED_SHORT
 from ordbridge.results.finding import Finding, has
 from ordbridge.results.finding import found as noticed
 
-__all__ = ["first_to_trust", "linear_fitter", "native_instead"]
-
 PER_PARAMETER = 2  # ratings, at least
 
 
@@ -59,13 +57,7 @@ def first_to_trust(
     timeout: float | None,
     separated: bool = False,
 ) -> tuple[Fit, list[Finding]]:
-    """Fit the first formula that can be fitted; return what happened on the way.
-
-    Raises
-    ------
-    FitError
-        None of them can be trusted.
-    """
+    """Fit the first formula that can be fitted; return what happened on the way."""
     options: dict[str, Any] = {"engine": engine, "timeout": timeout}
     if KINDS[model].ordinal:
         options["link"] = link

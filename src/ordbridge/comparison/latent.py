@@ -35,8 +35,6 @@ from ordbridge.models.inference.reference_rows import reference_grid
 from ordbridge.results.finding import Finding, has
 from ordbridge.support.progress import Progress
 
-__all__ = ["TESTS", "Resampling", "draws_for", "latent_differences", "latent_spread", "latent_test"]
-
 TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
 DRAWS, FEWEST_DRAWS = 199, 49
 WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws

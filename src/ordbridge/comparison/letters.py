@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["letters"]
-
 
 def letters(systems: Sequence[str], different: Collection[frozenset[str]]) -> dict[str, str]:
     """Return a compact letter display, with ``a`` for the first of the systems.

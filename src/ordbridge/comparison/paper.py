@@ -11,22 +11,11 @@ from ordbridge.comparison.wording import Units, corrected_by, units
 from ordbridge.models import fit_words
 from ordbridge.models.kinds import KINDS
 from ordbridge.render.layout import ShownTable
+from ordbridge.results.citations import COMPARISONS as REFERENCES
 from ordbridge.support.formatting import listed, p_text, stars
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
-
-__all__ = [
-    "caption",
-    "counts",
-    "in_units",
-    "methods",
-    "models",
-    "pairs_grid",
-    "ranking_grid",
-    "ratings_grid",
-    "references",
-]
 
 FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
@@ -43,31 +32,6 @@ TESTS = {
         "bootstrap": "likelihood ratio tests with Bartlett's correction from {draws} simulated datasets, with the "
         "profile likelihood intervals that belong to them",
     },
-}
-REFERENCES = {
-    "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
-    "Statistics 6, 65–70.",
-    "dunnett": "Dunnett, C. W. (1955). A multiple comparison procedure for comparing several treatments with a "
-    "control. Journal of the American Statistical Association 50, 1096–1121.",
-    "fdr": "Benjamini, Y. & Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the Royal "
-    "Statistical Society B 57, 289–300.",
-    "letters": "Piepho, H.-P. (2004). An algorithm for a letter-based representation of all-pairwise comparisons. "
-    "Journal of Computational and Graphical Statistics 13, 456–466.",
-    "bootstrap": "Halekoh, U. & Højsgaard, S. (2014). A Kenward-Roger approximation and parametric bootstrap methods "
-    "for tests in linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9).",
-    "lrt": "Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence "
-    "intervals. Applied Statistics 37, 87–94.",
-    "t": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics "
-    "Bulletin 2, 110–114.",
-    "welch": "Welch, B. L. (1947). The generalization of “Student's” problem when several different population "
-    "variances are involved. Biometrika 34, 28–35.",
-    "exact": "Ernst, M. D. (2004). Permutation methods: a basis for exact inference. Statistical Science 19, 676–685.",
-    "maximal": "Barr, D. J., Levy, R., Scheepers, C. & Tily, H. J. (2013). Random effects structure for confirmatory "
-    "hypothesis testing: keep it maximal. Journal of Memory and Language 68, 255–278.",
-    "slopes": "Matuschek, H., Kliegl, R., Vasishth, S., Baayen, H. & Bates, D. (2017). Balancing Type I error and "
-    "power in linear mixed models. Journal of Memory and Language 94, 305–315.",
-    "superiority": "McGraw, K. O. & Wong, S. P. (1992). A common language effect size statistic. Psychological "
-    "Bulletin 111, 361–365.",
 }
 
 

@@ -25,8 +25,6 @@ from ordbridge.results.finding import found as noticed
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import listed, p_text
 
-__all__ = ["PlannedComparison", "compare_as_planned", "departures"]
-
 BEYOND = "Beyond the plan, without its boundaries and critical values"
 NEAR = 0.05  # of a planned number: less is not worth a word
 

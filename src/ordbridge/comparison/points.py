@@ -27,19 +27,6 @@ from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import effects
 
-__all__ = [
-    "Fitter",
-    "Levels",
-    "Means",
-    "PairTest",
-    "compare_pair",
-    "expected_ratings",
-    "levels_of",
-    "means_of",
-    "point_tests",
-]
-
-ROLES = ("participant", "item")
 BOTH = 3  # so many levels must have both systems, for their differences to have a variance
 LEAST_DF = 1.0  # Satterthwaite's degrees of freedom are at least this
 NO_ERROR = 1e-7  # of the range of the ratings: a standard error below it means that nothing varies
@@ -156,8 +143,8 @@ def levels_of(group: str, codes: np.ndarray, system: np.ndarray, *, pair: bool) 
         )
     if not within and levels == counts.shape[1]:
         raise InputError(
-            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart; "
-            f"let {group}s share systems, or have several for each"
+            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart. "
+            f"Let {group}s share systems, or have several for each"
         )
     if not within:
         apart = pair and seen.sum(axis=0).min() > 1

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["best_probabilities", "rank_intervals"]
-
 DRAWS = 20_000  # of the joint distribution of the means: a share has an error of at most .004
 
 

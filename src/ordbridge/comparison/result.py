@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
-__all__ = ["Comparison"]
-
-MOST_PAIRS = 10  # that are shown on the terminal
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):

@@ -14,17 +14,6 @@ from ordbridge.comparison.letters import letters
 from ordbridge.comparison.ranks import best_probabilities, rank_intervals
 from ordbridge.comparison.scale import Scale
 
-__all__ = [
-    "design_row",
-    "model_rows",
-    "pair_rows",
-    "ranking_rows",
-    "share_rows",
-    "superiority",
-    "tables",
-    "tests_of",
-]
-
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": {

@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.reading.tables import decode_dictionary
 
-__all__ = ["Scale", "read_scale"]
-
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
 WIDE = 20  # a slider that few people used has few values, far apart
 FEW_ON_WIDE = 7  # such as 0, 25, 50, 75, 100: categories all the same

@@ -18,8 +18,6 @@ from ordbridge.models.inference.random_structure import RandomEffects, random_ef
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 
-__all__ = ["FEW", "ChosenModel", "choose"]
-
 FEW = max(limit for limit, _ in SIZES)
 """With fewer participants, or items, tests that rest on large samples do not hold."""
 ENOUGH = 3  # levels that a random effect needs in ordinal::clmm
@@ -46,14 +44,6 @@ def choose(table: pa.Table, scale: Scale) -> ChosenModel:
     Slopes of a group with thirty levels or more stay if the data support them; with fewer they stay if the design
     identifies them, because then a test of a variance finds little and a comparison without it rejects too often.
     Two participants, or items, are too few for a variance: they become fixed effects.
-
-    Parameters
-    ----------
-    table
-        Ratings with the columns system, rating (as :func:`~ordbridge.comparison.scale.read_scale` returns them), and
-        participant and item where there are such.
-    scale
-        What kind of ratings they are.
     """
     mixed, plain = ("clmm", "clm") if scale.ordinal else ("lmer", "lm")
     random: list[str] = []

@@ -14,8 +14,6 @@ from ordbridge.models.inference.linear_df import LEAST_DF, linear_df
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 
-__all__ = ["ENOUGH_LEVELS", "StudentDf", "degrees_of_freedom", "needs_student"]
-
 ENOUGH_LEVELS = 30
 """Levels of a group from which on the quantiles of Student's t are nearly those of the normal distribution."""
 

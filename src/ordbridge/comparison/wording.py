@@ -13,8 +13,6 @@ from ordbridge.support.formatting import listed, p_text
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
-__all__ = ["Units", "about_these", "corrected_by", "differ", "disagreement", "headline", "pair_sentences", "units"]
-
 MOST_NAMED = 6  # systems in one sentence
 LEVEL = 1e-9  # expected ratings closer than this are equal
 MANY_PAIRS = 10  # more of them are told one by one only where they differ

@@ -21,8 +21,6 @@ from ordbridge.reading.tables import column, to_arrow
 from ordbridge.support.escaping import for_spreadsheet
 from ordbridge.support.writing import write_text
 
-__all__ = ["sheets"]
-
 KEY = "key.csv"
 
 

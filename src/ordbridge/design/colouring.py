@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["equitable_colouring"]
-
 
 def equitable_colouring(left: npt.ArrayLike, right: npt.ArrayLike, colours: int) -> np.ndarray:
     """Colour edges so that at every vertex all colours occur equally often, give or take one.

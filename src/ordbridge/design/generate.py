@@ -11,8 +11,6 @@ from ordbridge.design.colouring import equitable_colouring
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import whole
 
-__all__ = ["counterbalanced", "crossed", "howcroft2021", "latin_square"]
-
 MOST_RATINGS = 10_000_000  # of one study; no budget pays for more
 
 

@@ -13,8 +13,6 @@ from ordbridge.design.generate import order_of_appearance
 from ordbridge.errors import InputError
 from ordbridge.reading.tables import column, to_arrow
 
-__all__ = ["check", "encode", "from_ratings"]
-
 
 def from_ratings(table: Any, participant: str = "participant", item: str = "item", system: str = "system") -> pa.Table:
     """Read the design of a study that was really run off its ratings, in the order of the rows.

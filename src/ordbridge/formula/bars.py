@@ -12,8 +12,6 @@ from functools import reduce
 from ordbridge.formula.terms import expand
 from ordbridge.formula.tree import Bar, Binary, Node, Number, Summand, names
 
-__all__ = ["expand_bars", "group_name"]
-
 
 def expand_bars(bars: Sequence[Bar]) -> tuple[Bar, ...]:
     """Write ``(x || a/b)`` as the correlated terms with simple groups that it stands for, in lme4's order.

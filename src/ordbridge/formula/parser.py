@@ -34,8 +34,6 @@ from ordbridge.formula.tree import (
 )
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["parse", "parse_one_side"]
-
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 LONGEST, DEEPEST = 10_000, 60
@@ -281,7 +279,7 @@ class _Parser:
         if self.take("^"):
             degree = self.expect("number", "(a whole number) after '^'")
             if not degree.text.isdecimal() or not degree.text.strip("0"):
-                _refuse(degree.position, f"'^' takes a whole number from 1 on, not {degree.text}")
+                _refuse(degree.position, f"'^' takes an integer ≥ 1, not {degree.text}")
             if len(degree.text) > 2 or int(degree.text) > HIGHEST:
                 _refuse(degree.position, f"'^' takes at most {HIGHEST}, not {degree.text}")
             return Binary("^", node, Number(degree.text))

@@ -13,8 +13,6 @@ from itertools import chain
 from ordbridge.errors import FormulaError
 from ordbridge.formula.tree import Binary, Call, Name, Node, Number, Paren, Summand, Unary
 
-__all__ = ["Terms", "expand"]
-
 Term = frozenset[Node]
 MOST_TERMS = 500
 

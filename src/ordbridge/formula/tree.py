@@ -7,23 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = [
-    "Bar",
-    "Binary",
-    "Call",
-    "Formula",
-    "Name",
-    "Node",
-    "Number",
-    "Paren",
-    "Summand",
-    "Unary",
-    "names",
-    "quote",
-    "renamed",
-    "written",
-]
-
 RESERVED = re.compile(
     r"if|else|repeat|while|function|for|next|break|in|TRUE|FALSE|NULL|Inf|NaN|NA|NA_(integer|real|complex|character)_"
     r"|\.|\.\.\.|\.\.\d+"

@@ -6,8 +6,6 @@ import re
 
 from ordbridge.formula.tree import Formula, written
 
-__all__ = ["updated"]
-
 QUOTED = re.compile(r"(`(?:\\.|[^`\\])*`)")
 DOT = re.compile(r"(?<![\w.])\.(?![\w.])")
 WITHOUT_BAR = re.compile(r"-\s*\(([^()|]*\|{1,2}[^()|]*)\)")

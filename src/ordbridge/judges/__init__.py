@@ -1,4 +1,4 @@
-"""Can a model replace some raters? A judge's ratings beside people's, measured honestly."""
+"""Can a model replace some raters? A judge's ratings beside people's."""
 
 from ordbridge.judges.alternative import AltTest, ClusteredAltTest, alt_test
 from ordbridge.judges.analysis import JudgeAnalysis, analyse

@@ -17,8 +17,6 @@ from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import number, proportion, whole
 from ordbridge.support.formatting import interval_text, p_text, r_text
 
-__all__ = ["AltTest", "ClusteredAltTest", "alt_test"]
-
 HALF = 0.5
 FEWEST_PEOPLE, MOST_PEOPLE, ENOUGH_LEFT = 4, 50, 0.8  # of the jackknife over people, and of its comparisons
 

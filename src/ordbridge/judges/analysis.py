@@ -18,8 +18,6 @@ from ordbridge.judges.saving import JudgePlan, plan
 from ordbridge.render.layout import Figures, Section, ShownTable
 from ordbridge.results import Finding, Result, citations, found, worst_first
 
-__all__ = ["JudgeAnalysis", "analyse"]
-
 
 @dataclass(frozen=True, repr=False)
 class JudgeAnalysis(Result):

@@ -8,8 +8,6 @@ import numpy as np
 
 from ordbridge.reliability.jackknife import TOGETHER, combined, group_of, variance_together
 
-__all__ = ["Interval", "jackknife", "regression", "student"]
-
 Interval = dict[str, float]
 """``estimate``, ``conf_low``, ``conf_high``, and ``p_value`` of a test against 0."""
 MOST_GROUPS = 50

@@ -16,8 +16,6 @@ import numpy as np
 from ordbridge.judges.crossed import Crossed, Spread
 from ordbridge.judges.judged import Judged
 
-__all__ = ["Contrast", "contrast"]
-
 
 @dataclass(frozen=True)
 class Contrast:
@@ -45,21 +43,7 @@ class Contrast:
 def contrast(
     read: Judged, weights: dict[str, float], values: Mapping[str, np.ndarray], random: bool, conf_level: float
 ) -> Contrast:
-    """Return a weighted sum of the means of systems, by people alone and with the judge.
-
-    Parameters
-    ----------
-    read
-        The ratings.
-    weights
-        Of each system.
-    values
-        For each system, what a rating in each category counts.
-    random
-        Whether people are a sample.
-    conf_level
-        Level of the intervals.
-    """
+    """Return a weighted sum of the means of systems, by people alone and with the judge."""
     from scipy.stats import norm, t
 
     parts = _Parts(read, weights, values)

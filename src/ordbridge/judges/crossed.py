@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Crossed", "Spread"]
-
 
 @dataclass(frozen=True)
 class Spread:

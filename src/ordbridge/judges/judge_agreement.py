@@ -21,8 +21,6 @@ from ordbridge.results import Finding, Result, found, worst_first
 from ordbridge.support.arguments import choice, proportion
 from ordbridge.support.formatting import interval_text, r_text
 
-__all__ = ["JudgeAgreement", "agreement"]
-
 WORST = 10
 SIGNIFICANT = 0.05
 COVARIATES = ("length", "position")

@@ -17,8 +17,6 @@ from ordbridge.reliability.ratings import GAP, LEVELS, Ratings, prepare, read_fo
 from ordbridge.results import Finding
 from ordbridge.support.arguments import choice
 
-__all__ = ["HUMAN", "JUDGE", "Columns", "Judged", "judges_in", "read_judged"]
-
 HUMAN, JUDGE = "human", "judge"
 _THE_JUDGE = "\x00judge"  # no person has this name
 

@@ -15,8 +15,6 @@ from ordbridge.errors import InputError
 from ordbridge.judges.judged import Judged
 from ordbridge.reliability.ratings import GAP
 
-__all__ = ["LeftOut", "Score", "leave_each_out"]
-
 Score = Callable[[Any, list[Any]], float]
 """How well an annotation fits those of the other people, higher is better."""
 TIE = 1e-9  # scores that differ by rounding only are equal

@@ -24,8 +24,6 @@ from ordbridge.results import Finding, Result, found, worst_first
 from ordbridge.support.arguments import choice, proportion
 from ordbridge.support.formatting import interval_text
 
-__all__ = ["JudgeEstimates", "estimate"]
-
 SELECTED = 3.0  # standard errors between the judge's ratings of texts that people rated and of the others
 FEWEST = 3  # texts of a system that people must have rated
 _NUMBERS = [

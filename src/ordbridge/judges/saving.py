@@ -19,8 +19,6 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results import Result
 from ordbridge.support.arguments import number, proportion, whole
 
-__all__ = ["JudgePlan", "plan"]
-
 _SCHEMA = pa.schema(
     [
         ("what", pa.string()),

@@ -15,8 +15,6 @@ from ordbridge.models.engines import engine_module
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["anova"]
-
 NESTED_TOLERANCE = 1e-3  # by how much an optimiser may leave a larger model below a nested one
 
 
@@ -110,7 +108,7 @@ def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
     if not _is_nested(smaller, larger):
         raise InputError(
             f"{smaller.problem.formula} is not nested in {larger.problem.formula}: it has terms that the larger model "
-            "cannot express, so a likelihood ratio test of the two has no meaning"
+            "cannot express. A likelihood ratio test of the two has no meaning"
         )
     lost = smaller.estimates.loglik - larger.estimates.loglik
     if lost > NESTED_TOLERANCE:

@@ -21,8 +21,6 @@ from ordbridge.models.problem import Estimates, Problem
 from ordbridge.models.save_load import table_of
 from ordbridge.results.finding import found
 
-__all__ = ["clm", "clmm", "fit_again", "lm", "lmer"]
-
 OTHER_START = "R started from its own values; start='fast' starts it at the optimum of the native engine"
 
 

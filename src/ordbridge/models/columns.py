@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 
-__all__ = ["EXACT_INTEGERS", "Column", "encode", "encode_response", "labelled", "number_text"]
-
 EXACT_INTEGERS = 2.0**53  # beyond it a float no longer holds every whole number
 
 

@@ -7,8 +7,6 @@ from types import ModuleType
 
 from ordbridge.support.arguments import choice
 
-__all__ = ["ENGINES", "engine_module", "engine_name"]
-
 MODULES = {"r": "ordbridge.models.r_engine", "fast": "ordbridge.fast"}
 ENGINES = tuple(MODULES)
 

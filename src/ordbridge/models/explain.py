@@ -25,8 +25,6 @@ from ordbridge.support.formatting import listed, p_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["FitAnalysis", "explain"]
-
 LENTH = "Lenth, R. V. emmeans: Estimated Marginal Means, aka Least-Squares Means. R package."
 DECIDES = (
     "What differs is decided by Wald's tests of the coefficients, as R prints them, after Holm's correction. "

@@ -12,8 +12,6 @@ import numpy as np
 from ordbridge.models.problem import Estimates, Matrices
 from ordbridge.results.finding import Finding, found
 
-__all__ = ["FEW_LEVELS", "SIZES", "SIZES_AT_ONCE", "few_levels"]
-
 FEW_LEVELS = "few-levels"
 """Code of the condition that the printed test rests on few participants or items."""
 
@@ -26,15 +24,7 @@ PEOPLE_AND_TEXTS = ("annotator", "evaluator", "item", "judge", "participant", "r
 
 
 def few_levels(estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
-    """Return a message for each grouping factor with too few levels for Wald's test.
-
-    Parameters
-    ----------
-    estimates
-        The estimates of a clmm.
-    rows
-        The model matrices of the rows that were used (:meth:`ordbridge.Fit.matrices`).
-    """
+    """Return a message for each grouping factor with too few levels for Wald's test."""
     said = []
     for group in dict.fromkeys(term.group for term in estimates.random):
         mine = [k for k, term in enumerate(estimates.random) if term.group == group]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from ordbridge.models import fit_words
-from ordbridge.models.anova import anova
 from ordbridge.models.fitted import Fitted
 from ordbridge.render.figures.coefficients import forest
 from ordbridge.render.layout import Figures, Section, ShownTable
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from ordbridge.models.inference.marginal_means import Means
     from ordbridge.models.inference.proportionality import Assumptions
     from ordbridge.results.finding import Finding
-
-__all__ = ["Fit", "anova"]
 
 
 class Fit(Fitted, Result):  # type: ignore[override]
@@ -226,7 +223,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         jobs
             Bootstrap: processes; −1 for one per core.
         store
-            Bootstrap: a file to which draws are added as they are done, and from which they are read again.
+            Bootstrap: a folder to which draws are added as they are done, and from which they are read again.
         progress
             Bootstrap: is called with a :class:`ordbridge.support.progress.Progress` after each draw.
 
@@ -404,9 +401,9 @@ class Fit(Fitted, Result):  # type: ignore[override]
         Returns
         -------
         pyarrow.Table
-            The columns of ``by``, contrast, estimate, std_error, df, margin, p_above (the first level is not worse by
-            the margin: non-inferiority), p_below (not better by it), p_value (the larger: equivalence), equivalent,
-            conf_low, conf_high. Nothing is adjusted for several comparisons.
+            The columns of ``by``, system_a, system_b, difference, std_error, df, margin, p_above (the first level is
+            not worse by the margin: non-inferiority), p_below (not better by it), p_value (the larger: equivalence),
+            equivalent, conf_low, conf_high. Nothing is adjusted for several comparisons.
 
         References
         ----------

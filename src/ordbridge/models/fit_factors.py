@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
     from ordbridge.models.problem import Problem
 
-__all__ = ["factor_column", "factor_table"]
-
 COLUMNS = {
     "factor": pa.string(),
     "levels": pa.list_(pa.string()),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
     from ordbridge.models.problem import Estimates
 
-__all__ = ["coefficients", "floats", "modes", "one_row", "place_of", "variances"]
-
 VARIANCES = {
     "group": pa.string(),
     "term": pa.string(),

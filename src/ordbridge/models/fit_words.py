@@ -20,8 +20,6 @@ from ordbridge.support.formatting import p_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["answer", "coefficients", "counted", "fitted_with", "methods", "references", "sections", "title"]
-
 LEVEL = 0.05
 NO_ANSWER = "There is no answer: the fit did not converge."
 
@@ -188,5 +186,5 @@ def methods(fit: Fit) -> str:
 
 def references(fit: Fit) -> list[str]:
     """Return the references of the methods paragraph, with the versions that were used."""
-    ordinal = [citations.MCCULLAGH] if fit.problem.ordinal else []
+    ordinal = [citations.WORKS["mccullagh"]] if fit.problem.ordinal else []
     return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(versions(fit))]

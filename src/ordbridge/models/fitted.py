@@ -20,8 +20,6 @@ from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
 
-__all__ = ["Fitted"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:

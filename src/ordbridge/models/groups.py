@@ -13,8 +13,6 @@ from ordbridge.errors import InputError
 from ordbridge.formula import Binary, Name, Node, names
 from ordbridge.models.columns import Column, labelled, number_text
 
-__all__ = ["grouping", "positions"]
-
 
 def grouping(node: Node, columns: Mapping[str, Column]) -> Column:
     """Return a grouping factor on all rows: a column as a factor, or the combinations of several.

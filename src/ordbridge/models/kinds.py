@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Kind"]
-
 
 class Kind(NamedTuple):
     """What sets one model apart from the others."""

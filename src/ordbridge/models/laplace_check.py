@@ -36,8 +36,6 @@ from ordbridge.models.links import LINKS
 from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.results.finding import Finding, found
 
-__all__ = ["LAPLACE", "TOO_HIGH", "TOO_LOW", "GroupError", "check_laplace", "check_quadrature", "laplace_errors"]
-
 # In log likelihood, of one level; beyond them tests reject too often (docs/models.md). Where the approximation is too
 # high less is allowed, because that draws the optimum to itself.
 TOO_LOW, TOO_HIGH = 0.2, -0.1
@@ -60,15 +58,7 @@ class GroupError:
 
 
 def check_laplace(problem: Problem, estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
-    """Return a warning for each grouping factor where the approximation breaks down.
-
-    Parameters
-    ----------
-    problem, estimates
-        A clmm with ``nAGQ=1`` and an engine's answer to it.
-    rows
-        The model matrices of the rows that were used (:meth:`ordbridge.Fit.matrices`).
-    """
+    """Return a warning for each grouping factor where the approximation breaks down."""
     said = []
     for group in laplace_errors(problem, estimates, rows):
         off = int(((group.error > TOO_LOW) | (group.error < TOO_HIGH)).sum())

@@ -21,8 +21,6 @@ from ordbridge.support.arguments import choice
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["pairwise_differences"]
-
 
 def pairwise_differences(fit: Fit, factor: str, adjust: str, conf_level: float) -> pa.Table:
     """Return all pairwise differences; see :meth:`ordbridge.Fit.contrasts`."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["LINKS", "Link"]
-
 
 @dataclass(frozen=True)
 class Link:

@@ -38,8 +38,6 @@ from ordbridge.models.groups import grouping
 from ordbridge.models.problem import Estimates, Problem, RandomTerm
 from ordbridge.results.finding import Finding
 
-__all__ = ["MangledProblem", "mangle_names"]
-
 COLUMN = re.compile(r"v(\d+)_")
 BROKEN = re.compile(r"\s*\n\s*")
 GENERATED = re.compile(r"v(\d+)_|l(\d+)_(\d+)_")

@@ -23,8 +23,6 @@ import pyarrow as pa
 from ordbridge.models.links import LINKS
 from ordbridge.models.problem import Estimates, Matrices, Problem
 
-__all__ = ["KINDS", "cutpoints", "location", "marginal_variance", "probabilities", "simulated", "spread", "table"]
-
 KINDS = ("conditional", "population", "marginal")
 FURTHEST, STEP = 8.5, 0.05  # of the trapezoidal rule in standard normal units; finer for standard deviations above 2
 

@@ -30,8 +30,6 @@ from ordbridge.reading.tables import to_arrow, usable
 from ordbridge.support.arguments import choice, seconds
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["THRESHOLDS", "encode_new", "prepare"]
-
 THRESHOLDS = ("flexible", "symmetric", "symmetric2", "equidistant")
 DDF = ("Satterthwaite", "Kenward-Roger")
 MIXED = ("clmm", "lmer")
@@ -211,8 +209,8 @@ def _check_labels(formula: Formula, beyond: Sequence[Summand], columns: Mapping[
         column = columns[name]
         if column.kind == "numeric" and column.whole is None and (np.abs(column.values) > EXACT_INTEGERS).any():
             raise InputError(
-                f"the column {name!r} holds floats beyond 2^53, where neighbouring identifiers are the same number; "
-                "read it as text or as whole numbers (pandas: dtype='Int64' where some are missing)"
+                f"the column {name!r} holds floats beyond 2^53, where neighbouring identifiers are the same number. "
+                "Read it as text or as whole numbers (pandas: dtype='Int64' where some are missing)"
             )
 
 

@@ -19,8 +19,6 @@ from ordbridge.models.columns import Column
 from ordbridge.models.kinds import KINDS
 from ordbridge.results.finding import Finding
 
-__all__ = ["Estimates", "Matrices", "Problem", "RandomTerm"]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:

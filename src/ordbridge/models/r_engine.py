@@ -22,8 +22,6 @@ from ordbridge.models.second_opinion import second_opinion
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 
-__all__ = ["contrasts", "fit", "formula_text", "matrices", "refuse", "test_combinations", "test_terms"]
-
 
 def fit(problem: Problem) -> Estimates:
     """Fit the problem in R with one call and return everything R found out."""

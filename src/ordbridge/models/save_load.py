@@ -27,8 +27,6 @@ from ordbridge.reading.source import regular_file
 from ordbridge.results.finding import Finding
 from ordbridge.support.writing import whole_file
 
-__all__ = ["load", "save", "table_of"]
-
 FORMAT = 1
 KEY = b"ordbridge fit"
 DTYPES = ("<f8", "<i8", "<i4", "|i1", "|b1")

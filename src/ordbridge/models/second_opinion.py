@@ -19,8 +19,6 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.results.finding import Finding, found
 
-__all__ = ["STOPPED_SHORT", "second_opinion"]
-
 STOPPED_SHORT = "r-stopped-short"
 """Code of the condition that R's search ended below the optimum."""
 
@@ -29,17 +27,7 @@ DIFFERENT = 0.01  # standard errors, relative
 
 
 def second_opinion(problem: Problem, r: Estimates, seconds: float, columns: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return a warning where the native engine finds a better optimum, or other standard errors at the same one.
-
-    Parameters
-    ----------
-    problem, r
-        A clmm or lmer, and R's answer to it.
-    seconds
-        How long R took.
-    columns
-        Of a clmm: the columns of the model matrix that are far from zero, very small or very large.
-    """
+    """Return a warning where the native engine finds a better optimum, or other standard errors at the same one."""
     if not r.converged and not columns:
         return ()  # which is said anyway
     which = ", ".join(columns)

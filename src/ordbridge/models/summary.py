@@ -10,8 +10,6 @@ from ordbridge.support.formatting import as_text
 if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
 
-__all__ = ["factor_lines", "text"]
-
 TABLES = {
     ("fixed",): "Coefficients:",
     ("scale",): "log-scale coefficients:",

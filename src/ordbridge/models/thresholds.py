@@ -12,8 +12,6 @@ import numpy as np
 
 from ordbridge.errors import InputError
 
-__all__ = ["jacobian", "names", "start"]
-
 THRESHOLDS = ("flexible", "symmetric", "equidistant")
 
 

@@ -28,8 +28,6 @@ from ordbridge.models.r_engine import formula_text
 from ordbridge.reading.tables import read, write
 from ordbridge.support.temp_cleanup import private_folder, scratch_folder
 
-__all__ = ["TOLERANCE", "Case", "builtin", "fitted", "validate"]
-
 TOLERANCE = 1e-10
 """Largest relative difference allowed: both sides run the same code of R on the same numbers."""
 

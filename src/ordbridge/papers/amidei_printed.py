@@ -12,19 +12,6 @@ import pyarrow as pa
 
 from ordbridge.papers.reproduction import CORRECTED, HOLDS, Claim, Part
 
-__all__ = [
-    "COMMON_QUESTIONS",
-    "SLIPS",
-    "TABLE_3",
-    "TABLE_5",
-    "TABLE_7",
-    "averages",
-    "cut_off",
-    "printed_tables",
-    "slips",
-    "table_7",
-]
-
 COMMON_QUESTIONS = {
     (1, 2): 80,
     (1, 3): 67,

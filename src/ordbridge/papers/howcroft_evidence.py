@@ -21,21 +21,11 @@ from ordbridge.power import Run
 from ordbridge.power.result import true_value
 from ordbridge.render import figures
 
-__all__ = ["Evidence", "judged", "reproduction"]
-
 TARGET = 0.8
 
 
 def reproduction(runs: Mapping[str, Run], variants: Sequence[str], figure: str) -> Reproduction:
-    """Return everything that the runs say.
-
-    Parameters
-    ----------
-    runs
-        The runs by name, as :func:`ordbridge.papers.howcroft2021.reproduce` makes them.
-    variants, figure
-        As there.
-    """
+    """Return everything that the runs say."""
     main = {variant: [run for name, run in runs.items() if name.startswith(f"{variant}-")] for variant in variants}
     deciding = [run for name, run in runs.items() if name.startswith("deciding-")]
     evidence = {variant: Evidence.of(main[variant], deciding if variant == variants[0] else []) for variant in variants}

@@ -27,8 +27,6 @@ from ordbridge.support.writing import write_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["EstimatedSettings", "identified_terms", "settings_from"]
-
 LEAST_LEVELS = 3  # as many as clmm asks of a grouping factor
 LIMIT = 0.999  # a correlation beyond this is at ±1: the ratings do not identify it
 SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {

@@ -14,24 +14,6 @@ import numpy as np
 
 from ordbridge.papers.reproduction import FAILS, HOLDS, UNDECIDED
 
-__all__ = [
-    "LIBERAL",
-    "MARGIN",
-    "Verdict",
-    "Weighted",
-    "advantage",
-    "all_of",
-    "at_least_half",
-    "gap",
-    "keeps_level",
-    "largest",
-    "never_lower",
-    "not_below",
-    "reaches",
-    "small",
-    "stays_below",
-]
-
 Row = dict[str, Any]
 MARGIN = 0.05
 """A difference of power below this is "about the same": the Monte Carlo error of the published figures."""

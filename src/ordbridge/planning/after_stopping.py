@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from ordbridge.planning.stopping import upper_tail
 
-__all__ = ["AfterStopping", "adjusted"]
-
 WIDER = 1.0  # by how much z is varied at first in the search for an end of the interval
 
 

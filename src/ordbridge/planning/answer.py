@@ -28,8 +28,6 @@ from ordbridge.reading import check
 from ordbridge.results import Finding, found, worst_first
 from ordbridge.simulate.effect_units import effect_units
 
-__all__ = ["answer"]
-
 SAID = ("few-raters", "few-items")
 """What is wrong with a small pilot is that its variances are uncertain, and that has a finding of its own."""
 

@@ -18,8 +18,6 @@ from ordbridge.render.notebook import bar_in_notebook
 from ordbridge.support.progress import Progress
 from ordbridge.support.temp_cleanup import scratch_folder
 
-__all__ = ["plan"]
-
 
 def plan(
     truth: Any,

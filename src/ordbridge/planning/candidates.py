@@ -17,8 +17,6 @@ from ordbridge.power.grid import Grid
 from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
 
-__all__ = ["candidates_of", "is_one_design"]
-
 STEP = 0.04  # of the items from one design to the next: a finer grid is below the error of any simulated power
 MOST_ITEMS = 500
 RATINGS = (2, 3, 5, 10)
@@ -62,8 +60,8 @@ def _candidate(
         )
         if texts > items:
             raise InputError(
-                f"{texts} texts per participant are more than {items} items, and nobody may see an item twice; "
-                f"give at least {texts} items, or at most {items} texts per participant"
+                f"{texts} texts per participant are more than {items} items, and nobody may see an item twice. "
+                f"Give at least {texts} items, or at most {items} texts per participant"
             )
         count = items * truth.systems * ratings_per_text
         participants, ratings_a_text = math.ceil(count / texts), ratings_per_text
@@ -101,6 +99,6 @@ def _axes(vary: dict[str, Any], texts: int = 1) -> tuple[list[int], list[int]]:
         value = vary.get(name, default)
         values = [value] if isinstance(value, (int, np.integer)) else list(value)
         if not values or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in values):
-            raise InputError(f"{name}={value!r} must be whole numbers from 1 on")
+            raise InputError(f"{name}={value!r} must be integers ≥ 1")
         axes.append(sorted({int(v) for v in values}))
     return axes[0], axes[1]

@@ -36,8 +36,6 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.rating_scale import rating_moments
 from ordbridge.support.arguments import choice
 
-__all__ = ["Sources", "preview", "sources_of"]
-
 NODES = 31
 STEP = 1e-4  # for the derivative of category probabilities
 LEAST = 1e-12

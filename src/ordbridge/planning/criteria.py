@@ -12,8 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["every_criterion", "of_criteria"]
-
 DRAWS = 2000
 
 

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Curve", "fit_curve"]
-
 PRIOR_SD = 3.0  # of log a and log b around log 5: wide, it only keeps an unidentified parameter in place
 
 

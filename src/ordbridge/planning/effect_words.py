@@ -9,8 +9,6 @@ from ordbridge.planning.hypotheses import ANY, pairs_of
 from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import effect_units
 
-__all__ = ["aimed", "several", "smallest"]
-
 
 def aimed(asked: Mapping[str, Any]) -> str:
     """Say what a study is to find, as in "Power to find new 0.3 points above base (…)"."""

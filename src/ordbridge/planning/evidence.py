@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from ordbridge.power.estimates import clopper_pearson
 
-__all__ = ["ENOUGH", "Candidate", "Null", "Rows", "everyone", "is_excluded", "order_of", "recommend", "verdict"]
-
 ENOUGH = 200  # simulations before one believes that a candidate reaches the target
 
 _interval = lru_cache(maxsize=4096)(clopper_pearson)

@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from ordbridge.planning.closed_form import Sources
 
-__all__ = ["any_power", "every_power"]
-
 DRAWS = 500  # of the means of systems: an error of .02, which is the same for all designs
 SAME = 1e-9
 

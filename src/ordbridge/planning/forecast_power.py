@@ -26,8 +26,6 @@ from ordbridge.planning.hypotheses import ANY, REFERENCE, pairs_of
 from ordbridge.power.models import FORMULAS, Model
 from ordbridge.simulate import Truth
 
-__all__ = ["PowerForecast", "Powers", "forecast_power", "predictions", "ruled_out"]
-
 PRIOR_SD = {"hardest": 0.1, "every": 0.25, "any": 0.25}  # of the shift: .03 and .07 in a power of .8
 NEAR = 0.05  # how far below the target a corrected power has to be to be believed without a simulation
 INSIDE = 1e-6

@@ -11,8 +11,6 @@ from ordbridge.planning.evidence import Candidate, Rows
 from ordbridge.planning.hypotheses import Simulations
 from ordbridge.support.progress import duration
 
-__all__ = ["forecast_time", "rehearse", "said", "seconds_of"]
-
 Look = Callable[[Candidate, int], None]
 
 
@@ -20,15 +18,6 @@ def rehearse(rows: Rows, simulations: Simulations, simulate: Callable[[Rows, Loo
     """Make the plan with the native engine, and return what it simulated: R will be asked for much the same.
 
     Where the native engine cannot fit the model, all datasets are expected in a design in the middle of the range.
-
-    Parameters
-    ----------
-    rows, simulations
-        The candidates of the plan, which stay as they are, and where its datasets come from.
-    simulate
-        Goes through rows with a function that brings a candidate to a number of datasets.
-    budget
-        Datasets in all.
     """
     native = replace(simulations, engine="fast", versions={})
     copies = [[replace(candidate) for candidate in row] for row in rows]
@@ -53,15 +42,6 @@ def forecast_time(
 
     R fits datasets of the smallest design and of the one that will cost it most; between these sizes, and beyond, the
     time is a power of the number of ratings. These fits are part of the plan and not done again.
-
-    Parameters
-    ----------
-    rehearsed
-        What :func:`rehearse` returned.
-    simulations
-        Where R's fits come from.
-    more
-        Datasets that come on top, such as those at draws from a pilot's uncertainty: their ratings, and how many.
     """
     todo = [candidate for row in rehearsed for candidate in row if candidate.n]
     left = [(c.ratings, max(0, c.n - simulations.stored(c.grid))) for c in todo]

@@ -35,8 +35,6 @@ from ordbridge.simulate import Simulator
 from ordbridge.support.arguments import number_of_workers
 from ordbridge.support.progress import Progress
 
-__all__ = ["Simulations", "aim_in_words", "fit_hypotheses", "hypothesis", "in_words"]
-
 ANY, PAIRS, REFERENCE = "any difference", "all pairs", "all against "
 WITHIN = " within "  # between a pair and the family of pairs that it is corrected with
 
@@ -61,8 +59,8 @@ def hypothesis(
         terms = list(system_terms(cell))
         if len(terms) > 1:
             raise InputError(
-                f"there are {len(labels)} systems; say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
-                f"reference {called[0]} for all pairs with one system, pairs for all pairs, or any for any difference"
+                f"there are {len(labels)} systems. Say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
+                f"reference {called[0]} for all pairs with it, pairs for all pairs, any for any difference"
             )
         term = terms[0]
     elif isinstance(test, str) and test in ("any", "pairs"):

@@ -26,10 +26,7 @@ from ordbridge.planning.stopping import boundary_that_spends, crossing_probabili
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.formatting import p_text
 
-__all__ = ["CODES", "Boundary", "Decision", "decide", "next_boundary"]
-
 NEAR = 0.1  # of the planned participants of a look: so many more or fewer are the planned look all the same
-CODES = ("early", "go on", "found", "last", "ended")
 
 
 @dataclass(frozen=True, repr=False)

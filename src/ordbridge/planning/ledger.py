@@ -26,8 +26,6 @@ from ordbridge.planning.protocol import Protocol
 from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.writing import write_text
 
-__all__ = ["Ledger", "TakenLook", "digest_of", "ledger_beside"]
-
 KIND = "ordbridge ledger"
 FORMAT = 2
 PATIENCE = 60.0  # seconds that another process may take to write its look

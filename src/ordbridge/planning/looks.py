@@ -34,8 +34,6 @@ from ordbridge.simulate import Simulator, Truth
 from ordbridge.support.arguments import choice, proportion, whole
 from ordbridge.support.progress import Progress
 
-__all__ = ["Sequential", "score_of", "sequential"]
-
 NAMES = {"participants": "raters", "critical": "critical |z|", "p_value": "p below", "stops_null": "stop, no effect",
          "stops": "stop, effect"}  # fmt: skip
 EARLIEST = 3  # participants at the first look: fewer cannot tell how participants differ

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import number, proportion
 
-__all__ = ["Costs", "Wage"]
-
 
 class Wage(NamedTuple):
     """What a participant is paid for a number of minutes, and what that is in an hour."""

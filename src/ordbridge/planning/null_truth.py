@@ -11,8 +11,6 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import with_points
 from ordbridge.simulate.rating_scale import rating_means
 
-__all__ = ["nothing_differs", "without_difference"]
-
 ROUNDING = 1e-7  # of a latent effect that is found by search
 
 

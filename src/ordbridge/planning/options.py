@@ -9,8 +9,6 @@ from typing import Any
 from ordbridge.power.models import Goal
 from ordbridge.support.arguments import choice
 
-__all__ = ["Designs", "Effect", "PlannedAnalysis", "Simulation"]
-
 UNITS = ("latent", "points", "superiority")
 
 

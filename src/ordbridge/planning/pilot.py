@@ -19,8 +19,6 @@ from ordbridge.power.models import FORMULAS
 from ordbridge.reading import RatingTable, read
 from ordbridge.simulate import Simulator, Truth
 
-__all__ = ["Pilot", "over_draws", "read_pilot"]
-
 TRIES = 3  # bootstrap datasets that one draw may use up before the pilot is called too small
 
 
@@ -91,19 +89,7 @@ def over_draws(
     seed: int,
     progress: Callable[[str], object] | None,
 ) -> pa.Table:
-    """Return the power of a design at draws from the sampling distribution of the pilot's estimates.
-
-    Parameters
-    ----------
-    study, planned
-        The pilot, and the truth that was planned with.
-    effect_too
-        Whether the effect is the pilot's, and so uncertain, and not one that was given.
-    power
-        Returns the power of the design under another truth, with how many datasets it rests on.
-    draws, seed, progress
-        As for :func:`ordbridge.plan`.
-    """
+    """Return the power of a design at draws from the sampling distribution of the pilot's estimates."""
     rows = []
     for number, stream in enumerate(np.random.SeedSequence(seed, spawn_key=(8,)).spawn(draws)):
         truth = study.draw(stream)

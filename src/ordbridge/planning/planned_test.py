@@ -29,8 +29,6 @@ from ordbridge.models.problem import Estimates
 from ordbridge.power.models import Model
 from ordbridge.support.formatting import listed
 
-__all__ = ["TESTS", "PlannedTest", "Score", "pair_name", "usable", "with_systems_in_order"]
-
 TESTS = ("z", "t", "lrt")
 ROLES = ("participant", "item", "system", "rating", "criterion")
 SMALLEST = 1e-300  # p-value: beyond it there is no normal score
@@ -161,11 +159,6 @@ def usable(ratings: pa.Table, tested: Sequence[str]) -> pa.Table:
 
     What has no participant, item, system or rating, and rows that repeat another in every column, are left out. Ratings
     that are words become numbers from 1 on.
-
-    Raises
-    ------
-    InputError
-        If there is no column of systems, or a tested system is not there.
     """
     there = [name for name in ROLES if name in ratings.column_names]
     if missing := [name for name in ("system", "rating") if name not in there]:

@@ -25,8 +25,6 @@ from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.arguments import choice, fits_hint
 from ordbridge.support.writing import write_text
 
-__all__ = ["Protocol", "model_of", "protocol_of", "read_protocol", "sheet_of", "write_protocol"]
-
 KIND = "ordbridge plan"
 FORMAT = 3
 FAMILIES = ("pair", "pairs", "reference", "any")
@@ -206,7 +204,7 @@ def write_protocol(protocol: Protocol, path: str | PathLike[str]) -> Path:
 
 
 def read_protocol(path: str | PathLike[str]) -> Protocol:
-    """Read the plan that ``ordbridge plan --json`` or :func:`write_protocol` wrote.
+    """Read the plan that ``ordbridge plan --json FILE`` or :func:`write_protocol` wrote.
 
     Raises
     ------

@@ -28,8 +28,6 @@ from ordbridge.simulate.effect_units import with_points, with_superiority
 from ordbridge.simulate.presets import PRESETS
 from ordbridge.support.arguments import choice, numbers, proportion, whole
 
-__all__ = ["USUAL", "Question", "ask"]
-
 # A size of 5 % is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
 USUAL = {"datasets": 1000, "max_per_design": 500, "null_datasets": 800}
 SLOW = {"datasets": 400, "max_per_design": 200, "null_datasets": 400}
@@ -246,7 +244,7 @@ def _calibrate(calibrate: bool | None, null: int, alpha: float) -> bool:
     if calibrate and null < (least := math.ceil(1 / alpha - 1)):
         raise InputError(
             f"{null} datasets without a difference (`null_datasets`) are too few for a critical value at alpha "
-            f"{alpha:g}; give at least {least}, better 1000, or do not calibrate"
+            f"{alpha:g}. Give at least {least}, better 1000, or do not calibrate"
         )
     return calibrate
 
@@ -259,7 +257,7 @@ def _inside_margin(cell: Cell, model: Model) -> float:
     if effect <= edges[0] or effect >= max(edges[1:], default=math.inf):
         raise InputError(
             f"the true effect, {effect:g}, is not within the margin ({', '.join(f'{e:g}' for e in edges)} in latent "
-            "units), so that no study should show it; give a smaller effect or a larger margin"
+            "units), so that no study should show it. Give a smaller effect or a larger margin"
         )
     return inside
 

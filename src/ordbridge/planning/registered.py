@@ -8,8 +8,6 @@ from ordbridge.errors import InputError
 from ordbridge.planning.protocol import Protocol
 from ordbridge.planning.result import Plan
 
-__all__ = ["preregistration"]
-
 
 def preregistration(plan: Plan) -> str:
     """Return a pre-registration in Markdown: hypothesis, design, sample size, model, test, stopping rule, exclusions.

@@ -21,8 +21,6 @@ from ordbridge.render.layout import Block, Figures, Section, ShownPicture, Shown
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import as_text
 
-__all__ = ["Plan", "options_of", "table_of"]
-
 NAMES = {"ratings_per_text": "ratings/text", "participants": "raters", "n": "datasets", "n_failed": "failed fits"}
 READ = ["items", "ratings_per_text", "power", "conf_low", "conf_high", "verdict", "participants",
         "ratings", "cost", "effect", "n", "n_failed"]  # fmt: skip
@@ -149,9 +147,9 @@ class Plan(Result):
 
     def references(self) -> list[str]:
         """Return the references of the methods paragraph."""
-        ordinal = [citations.MCCULLAGH] if KINDS[self.settings["model"]].ordinal else []
+        ordinal = [citations.WORKS["mccullagh"]] if KINDS[self.settings["model"]].ordinal else []
         used = citations.of_software(self.settings["versions"])
-        return [f"ordbridge {__version__}.", *ordinal, *used, citations.CLOPPER]
+        return [f"ordbridge {__version__}.", *ordinal, *used, citations.WORKS["clopper"]]
 
     @property
     def _cost(self) -> dict[str, str]:

@@ -9,8 +9,6 @@ from ordbridge.planning.curve import fit_curve
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, verdict
 from ordbridge.planning.forecast_power import NEAR, PowerForecast, Powers, predictions
 
-__all__ = ["search"]
-
 COARSE = 20
 FIRST = 200  # simulations of a candidate that the closed form proposes: fewer say less than it does
 WORTH = 0.95  # of the price of the answer: what is not cheaper than this is not tried once there is one

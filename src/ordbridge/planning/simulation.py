@@ -24,8 +24,6 @@ from ordbridge.power.grid import Grid
 from ordbridge.simulate import Truth
 from ordbridge.support.progress import Progress
 
-__all__ = ["Simulated", "simulate"]
-
 MORE = 1.5  # times the variances that were assumed
 A_CASE = 200  # datasets of each case of the sensitivity table, where there is no closed form
 A_DRAW = 40  # and of each draw from a pilot's uncertainty

@@ -19,8 +19,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import choice, numbers, proportion, whole
 
-__all__ = ["SHAPES", "boundaries", "boundary_that_spends", "crossing_probabilities", "spent_by", "upper_tail"]
-
 SHAPES = ("obrien-fleming", "pocock")
 POINTS, MOST_POINTS = 201, 4001  # of the grid on which the density of the statistic is carried from look to look
 FINE = 0.1  # of the standard deviation of a step: how far apart they are at most

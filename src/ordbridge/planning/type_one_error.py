@@ -14,8 +14,6 @@ from ordbridge.planning.null_truth import without_difference
 from ordbridge.power.calibration import Critical, adjusted_power, critical_value, nulls_of
 from ordbridge.power.grid import Grid
 
-__all__ = ["Nulls", "null_grids", "rarer"]
-
 EACH = 2  # datasets without a difference for one with it, as long as there may be more of them
 FEW = 20  # datasets that show whether the native engine can fit a model at all
 

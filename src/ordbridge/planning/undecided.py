@@ -9,8 +9,6 @@ from itertools import groupby
 from ordbridge.planning.evidence import ENOUGH, Candidate, Rows, everyone, is_excluded, order_of
 from ordbridge.planning.forecast_power import Powers, predictions, ruled_out
 
-__all__ = ["more_datasets", "open_below"]
-
 NEAREST = 0.01  # a power nearer to the target than this counts as so far away: nobody needs to tell .795 from .80
 
 

@@ -14,17 +14,6 @@ from ordbridge.planning.money import Costs
 from ordbridge.planning.undecided import more_datasets, open_below
 from ordbridge.results import Finding, found
 
-__all__ = [
-    "answer_of",
-    "assumed_source",
-    "counted_words",
-    "design_words",
-    "of_pilot",
-    "of_size",
-    "of_undecided",
-    "power_words",
-]
-
 MOST_MORE = 4000  # datasets that somebody may want to add to a plan
 CLEARLY = 0.1  # above the target: what so few datasets as ENOUGH will show
 NAMED = 3  # undecided designs that are named; the table has the others

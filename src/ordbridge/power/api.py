@@ -24,8 +24,6 @@ from ordbridge.support import temp_cleanup
 from ordbridge.support.arguments import proportion, seconds, whole
 from ordbridge.support.progress import Progress
 
-__all__ = ["carry_out", "default_store", "run"]
-
 
 def run(
     grid: Grid,
@@ -107,7 +105,7 @@ def run(
     assignment = Assignment(
         grid,
         resolve(models, grid.cells, term, grid.preset, goal, engines),
-        sims=whole("datasets", datasets, least=1),
+        datasets=whole("datasets", datasets, least=1),
         calibration=whole("null_datasets", null_datasets, least=0),
         seed=whole("seed", seed, least=0),
         engine=engine_name(engine),
@@ -135,19 +133,11 @@ def carry_out(
     progress: Callable[[Progress], object] | None = None,
     work: Callable[[Batch], BatchResult] = fit_batch,
 ) -> Run:
-    """Do what is still to do of an assignment, keep it in a folder, and return the run that is there.
-
-    Parameters
-    ----------
-    assignment, path
-        What to fit, and the folder.
-    start_backend, progress, work
-        As for :func:`ordbridge.power.runner.execute`.
-    """
+    """Do what is still to do of an assignment, keep it in a folder, and return the run that is there."""
     folder = Store(path, assignment.manifest())
     try:
         execute(assignment, folder, start_backend, progress, work)
-        return _asked_for(assignment, Run(path, folder.manifest | {"sims": assignment.sims}))
+        return _asked_for(assignment, Run(path, folder.manifest | {"datasets": assignment.datasets}))
     finally:
         folder.close()
 
@@ -164,5 +154,5 @@ def default_store(grid: Grid, models: Any, seed: int, engine: str, term: str | N
     resolved = resolve(models, grid.cells, term, grid.preset, goal)
     return (
         Path("runs")
-        / identity_of(Assignment(grid, resolved, sims=1, seed=seed, engine=engine_name(engine)).manifest())[:10]
+        / identity_of(Assignment(grid, resolved, datasets=1, seed=seed, engine=engine_name(engine)).manifest())[:10]
     )

@@ -20,19 +20,17 @@ from ordbridge.power.manifest import FORMAT
 from ordbridge.power.models import Model
 from ordbridge.power.worker import FitTask
 
-__all__ = ["Assignment", "Stored"]
-
 PURPOSE_AUDIT = 1
 MISSING, DONE, FAILURE, CRASH = range(4)
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Everything that is to be fitted: all models to ``sims`` datasets of every cell."""
+    """Everything that is to be fitted: all models to the datasets of every cell."""
 
     grid: Grid
     models: tuple[Model, ...]
-    sims: int
+    datasets: int
     seed: int
     engine: str
     alpha: float = 0.05
@@ -54,9 +52,9 @@ class Assignment:
         """The cells of the grid, and the nulls that are not among them."""
         return tuple(dict.fromkeys((*self.grid.cells, *self.nulls)))
 
-    def datasets(self, cell: Cell) -> int:
+    def datasets_of(self, cell: Cell) -> int:
         """Return how many datasets a cell has: those of the run, those of a null, or the larger number."""
-        own = self.sims if cell in self._own else 0
+        own = self.datasets if cell in self._own else 0
         return max(own, self.calibration if cell in self.nulls else 0)
 
     @cached_property
@@ -74,7 +72,7 @@ class Assignment:
             "models": {model.name: model.to_dict() for model in self.models},
             "engine": self.engine,
             "seed": self.seed,
-            "sims": self.sims,
+            "datasets": self.datasets,
             "alpha": self.alpha,
             "timeout": self.timeout,
             "audit": self.audit,
@@ -124,19 +122,19 @@ class Stored:
                 if cell is None:  # a null of an earlier call, which this one does not ask for
                     continue
                 index = group["row_list"][one].values.to_numpy()
-                number = max(assignment.datasets(cell), int(replicate[index].max()) + 1)
+                number = max(assignment.datasets_of(cell), int(replicate[index].max()) + 1)
                 states = np.full(number, MISSING, dtype=np.int8)
                 states[replicate[index]] = state[index]
                 self._states[cell][group["model"][one].as_py(), group["engine"][one].as_py()] = states
 
     def count(self, *states: int) -> int:
         """Return how many of the fits that are asked for now have one of these states."""
-        found = [one[: self._assignment.datasets(c)] for c, own in self._states.items() for one in own.values()]
+        found = [one[: self._assignment.datasets_of(c)] for c, own in self._states.items() for one in own.values()]
         return sum(int(np.isin(one, states).sum()) for one in found)
 
     def missing(self, cell: Cell) -> tuple[int, Iterator[tuple[FitTask, ...]]]:
         """Return how many replicates of a cell still lack a fit, and, lazily, which fits they lack."""
-        replicates = range(self._assignment.datasets(cell))
+        replicates = range(self._assignment.datasets_of(cell))
         if not self._states[cell]:
             return len(replicates), (self._assignment.fits(cell, replicate) for replicate in replicates)
 
@@ -148,7 +146,7 @@ class Stored:
 
     def crashed(self, cell: Cell) -> tuple[FitTask, ...]:
         """Return the fits whose worker died: what killed it may have been the machine, so that they are tried again."""
-        number = self._assignment.datasets(cell)
+        number = self._assignment.datasets_of(cell)
         found = [np.flatnonzero(one[:number] == CRASH) for one in self._states[cell].values()]
         replicates = sorted({int(replicate) for one in found for replicate in one})
         return tuple(fit for replicate in replicates for fit in self._with_state(cell, replicate, CRASH))

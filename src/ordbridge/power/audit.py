@@ -8,8 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Audit", "audit"]
-
 LISTED = 0.01  # relative difference of p from which a case is shown
 
 
@@ -59,17 +57,7 @@ class Audit:
 
 
 def audit(fits: pa.Table, models: list[str], alpha: float) -> Audit:
-    """Compare the rows of both engines.
-
-    Parameters
-    ----------
-    fits
-        Fits of both engines: ``cell, replicate, model, engine, p_value, loglik, message``.
-    models
-        The models, in order.
-    alpha
-        The level at which decisions are compared.
-    """
+    """Compare the rows of both engines."""
     keys, columns = ["cell", "replicate", "model"], ["p_value", "loglik", "message"]
     ours = fits.filter(pc.equal(fits["engine"], "fast")).select([*keys, *columns])
     theirs = fits.filter(pc.equal(fits["engine"], "r")).select([*keys, *columns])

@@ -19,17 +19,6 @@ from ordbridge.support.arguments import choice, number_of_workers
 from ordbridge.support.child_processes import deaf_workers
 from ordbridge.support.temp_cleanup import claim_semaphores, sweep
 
-__all__ = [
-    "WORKERS_ENVIRONMENT",
-    "Backend",
-    "LokyBackend",
-    "choose",
-    "discard_workers",
-    "environment",
-    "is_death",
-    "restore",
-]
-
 IDLE_SECONDS = 60  # workers wait that long for the next run before they end
 WORKERS_ENVIRONMENT = {
     **{name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")},

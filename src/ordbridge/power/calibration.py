@@ -28,18 +28,6 @@ from ordbridge.power.grid import Cell, cell_label
 from ordbridge.power.margins import effects_at_margin
 from ordbridge.power.models import Model
 
-__all__ = [
-    "COLUMNS",
-    "NULL",
-    "Critical",
-    "adjusted_power",
-    "calibrated",
-    "calibrated_difference",
-    "critical_value",
-    "null_cells",
-    "nulls_of",
-]
-
 NULL = "null: "  # how the names of these cells begin
 RESAMPLED = 1000
 ROUNDING = 1e-9  # .05 × 100 is 5

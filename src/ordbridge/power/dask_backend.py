@@ -16,8 +16,6 @@ from typing import Any
 from ordbridge.errors import ClusterError, InputError
 from ordbridge.power.backends import WORKERS_ENVIRONMENT, environment, restore
 
-__all__ = ["DaskBackend"]
-
 CONNECT_SECONDS = 30
 PATIENCE = 40.0  # seconds without a scheduler, or without any worker, until a run ends
 LOOK_SECONDS = 2.0

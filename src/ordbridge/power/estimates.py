@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BIAS", "bias", "clopper_pearson", "compare", "power"]
-
-
 BIAS = (
     "truth",
     "mean_estimate",

@@ -10,8 +10,6 @@ import errno
 import re
 import signal
 
-__all__ = ["MACHINE", "MachineFault", "cause_of_death", "is_of_the_machine"]
-
 ERRNOS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 MACHINE = (  # as Python, numpy, R, the loader and the C++ library say it
     r"cannot allocate|Unable to allocate|memory exhausted|out of memory|bad_alloc|can't start new thread"

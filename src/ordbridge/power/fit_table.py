@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["FAILED", "FITS", "KEYS", "STATUSES", "FitRow", "table_of"]
-
 FITS = pa.schema(
     [
         ("cell", pa.string()),

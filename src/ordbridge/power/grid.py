@@ -22,8 +22,6 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import preset_named
 from ordbridge.support.arguments import number
 
-__all__ = ["Cell", "Grid", "cell_label"]
-
 DESIGNS = ("counterbalanced", "crossed", "howcroft2021", "latin_square")
 SYNONYMS = {"crossed": {"ratings_per_text": "raters"}, "howcroft2021": {"ratings_per_text": "ratings"}}
 ORDER = ("variance", "items", "ratings_per_text", "effect")

@@ -23,21 +23,9 @@ from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.arguments import proportion, seconds, whole
 from ordbridge.support.writing import FULL, sync_file, sync_folder
 
-__all__ = [
-    "FILE",
-    "FORMAT",
-    "MOST_SIMS",
-    "asked_meanwhile",
-    "differences",
-    "explain_failed_write",
-    "identity_of",
-    "read_manifest",
-    "write_manifest",
-]
-
 FORMAT = 1
 FILE = "manifest.json"
-MOST_SIMS = 2**31 - 1  # replicates are numbered by 32 bits
+MOST_DATASETS = 2**31 - 1  # replicates are numbered by 32 bits
 TEXT_OF_MODELS = ("kind", "formula", "term", "link", "threshold", "ddf")
 
 
@@ -84,7 +72,7 @@ def asked_meanwhile(path: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if identity_of(now) != identity_of(manifest):
         return {}
-    more = {name: max(manifest.get(name, 0), now.get(name, 0)) for name in ("sims", "calibration")}
+    more = {name: max(manifest.get(name, 0), now.get(name, 0)) for name in ("datasets", "calibration")}
     return {**more, "null_cells": {**manifest.get("null_cells", {}), **now.get("null_cells", {})}}
 
 
@@ -121,10 +109,10 @@ def explain_failed_write(error: OSError, path: Path) -> NoReturn:
 def _check(manifest: dict[str, Any]) -> None:
     """Raise an error where a manifest has something that no run can have asked for."""
     whole("seed", manifest["seed"], least=0)
-    if whole("sims", manifest["sims"], least=1) > MOST_SIMS:
-        raise InputError(f"sims={manifest['sims']} is more than {MOST_SIMS}")
-    if whole("calibration", manifest.get("calibration", 0), least=0) > MOST_SIMS:
-        raise InputError(f"calibration={manifest['calibration']} is more than {MOST_SIMS}")
+    if whole("datasets", manifest["datasets"], least=1) > MOST_DATASETS:
+        raise InputError(f"datasets={manifest['datasets']} is more than {MOST_DATASETS}")
+    if whole("calibration", manifest.get("calibration", 0), least=0) > MOST_DATASETS:
+        raise InputError(f"calibration={manifest['calibration']} is more than {MOST_DATASETS}")
     for label, content in _is("null_cells", manifest.get("null_cells", {}), dict).items():
         if not label.startswith(NULL) or label in manifest["cells"]:
             raise InputError(f"{label!r} is not the name of a null")

@@ -14,8 +14,6 @@ from ordbridge.power.grid import Cell
 from ordbridge.power.models import Model, system_terms
 from ordbridge.simulate import Truth, implied
 
-__all__ = ["WithinMargin", "effects_at_margin", "system_tested", "within_margin"]
-
 FARTHEST = 8.0  # a latent effect at which practically every rating is at the end of the scale
 
 

@@ -19,8 +19,6 @@ from ordbridge.power.grid import Cell
 from ordbridge.simulate.presets import preset_named
 from ordbridge.support.arguments import choice, number
 
-__all__ = ["GOALS", "Goal", "Model", "dataset_columns", "resolve", "system_terms", "template"]
-
 FIXED, MAXIMAL = "rating ~ system", "rating ~ system + (system | participant) + (system | item)"
 GOALS = ("difference", "equivalence", "non-inferiority")
 FORMULAS = {"lm": FIXED, "clm": FIXED, "lmer": MAXIMAL, "clmm": MAXIMAL}
@@ -126,23 +124,7 @@ def resolve(
     goal: Goal | None = None,
     engines: Iterable[str] = (),
 ) -> tuple[Model, ...]:
-    """Fill in what was not said and check every formula against the data it will meet.
-
-    Parameters
-    ----------
-    models
-        Names of kinds; or a mapping from names to formulas, mappings of options, or :class:`Model`.
-    cells
-        The cells of the grid.
-    term
-        The tested term of the models that name none.
-    preset
-        The preset of the grid: a paper's grid is fitted as published.
-    goal
-        That of the models that have none of their own.
-    engines
-        Which engines will fit; what one of them does not know is refused here.
-    """
+    """Fill in what was not said and check every formula against the data it will meet."""
     cells = tuple(cells)
     named = {model: {} for model in models} if not isinstance(models, Mapping) else dict(models)
     if isinstance(models, str) or not named:
@@ -166,7 +148,7 @@ def _check_term(model: Model, problem: Problem, cell: Cell) -> None:
     if "system" in moved and model.term in system_terms(cell):
         raise InputError(
             f"{model.name}: with nominal={model.nominal!r} a system moves every threshold on its own, and there is no "
-            f"coefficient {model.term!r}; test one such as '1|2.{model.term}' with term=, or use scale="
+            f"coefficient {model.term!r}. Test one such as '1|2.{model.term}' with term=, or use scale="
         )
 
 

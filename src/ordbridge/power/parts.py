@@ -25,8 +25,6 @@ from ordbridge.errors import InputError
 from ordbridge.power.fit_table import FAILED, FITS, KEYS, STATUSES
 from ordbridge.power.manifest import asked_meanwhile, identity_of
 
-__all__ = ["IDENTITY", "checksum", "read_fits", "set_aside", "sound_parts"]
-
 IDENTITY = b"ordbridge_run"
 LOOKED_AT = (*KEYS, "term", "std_error", "p_value", "status", "message")
 OTHER_RUN = "it belongs to another run"
@@ -59,17 +57,7 @@ def sound_parts(
     columns: Sequence[str] = (),
     distrust: Callable[[Path, Path], str] | None = None,
 ) -> Iterator[tuple[Path, pa.Table]]:
-    """Yield the parts of this run, oldest first, with their rows; warn of what is damaged, foreign or impossible.
-
-    Parameters
-    ----------
-    path, manifest
-        The folder and what its run was asked.
-    columns
-        Those to read.
-    distrust
-        What the writing side does with a part that is not believed; it returns words for the warning.
-    """
+    """Yield the parts of this run, oldest first, with their rows; warn of what is damaged, foreign or impossible."""
     manifest = {**manifest, **asked_meanwhile(path, manifest)}
     identity = identity_of(manifest)
     refused: list[tuple[Path, str]] = []
@@ -154,7 +142,7 @@ def _most_rows(manifest: Mapping[str, Any]) -> int:
 
 
 def _most_datasets(manifest: Mapping[str, Any]) -> int:
-    return max(int(manifest["sims"]), int(manifest.get("calibration", 0)))
+    return max(int(manifest["datasets"]), int(manifest.get("calibration", 0)))
 
 
 def _fault_of_rows(table: pa.Table, manifest: Mapping[str, Any]) -> str:

@@ -10,8 +10,6 @@ from ordbridge.power.grid import Cell
 from ordbridge.power.models import Model
 from ordbridge.power.worker import Batch, FitTask
 
-__all__ = ["Queue"]
-
 BATCH_SECONDS = 2.0  # long compared with the cost of sending a batch, short compared with a run
 LEAST_SECONDS = 0.05  # towards the end batches shrink to this, by which one worker may end before the other
 GROWTH = 0.6

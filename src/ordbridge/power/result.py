@@ -30,8 +30,6 @@ from ordbridge.render.layout import ShownTable as Shown
 from ordbridge.results import Finding, Result, worst_first
 from ordbridge.support.arguments import proportion
 
-__all__ = ["Run", "load", "r_versions"]
-
 BEHIND = ("cell", "n_ok", "mc_error")
 """Columns that a reader does not need: the interval says what they say."""
 COUNTS = [("n", pa.int64()), ("n_ok", pa.int64()), ("n_failed", pa.int64())]
@@ -90,8 +88,8 @@ class Run(Result):
     @property
     def settings(self) -> dict[str, Any]:  # type: ignore[override]
         """What was asked."""
-        asked = ("grid", "models", "sims", "calibration", "seed", "engine", "alpha", "audit")
-        named = {"sims": "datasets", "calibration": "null_datasets"}
+        asked = ("grid", "models", "datasets", "calibration", "seed", "engine", "alpha", "audit")
+        named = {"calibration": "null_datasets"}
         return {named.get(name, name): self.manifest.get(name) for name in asked} | {"store": str(self.path)}
 
     @property
@@ -192,7 +190,7 @@ class Run(Result):
     @cached_property
     def _wanted(self) -> dict[str, int]:
         """How many datasets of each cell were asked for."""
-        wanted = {cell.label: int(self.manifest["sims"]) for cell in self.grid.cells}
+        wanted = {cell.label: int(self.manifest["datasets"]) for cell in self.grid.cells}
         if self.calibration:
             nulls = {null.label for own in null_cells(self.grid.cells, self.models).values() for null in own}
             wanted |= {label: max(wanted.get(label, 0), self.calibration) for label in nulls}

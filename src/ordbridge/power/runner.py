@@ -26,8 +26,6 @@ from ordbridge.power.store import Store
 from ordbridge.power.worker import Batch, BatchResult, failed_row, fit_batch, too_long
 from ordbridge.support.progress import Progress
 
-__all__ = ["execute"]
-
 Work = Callable[[Batch], BatchResult]
 
 AHEAD = 2  # batches a worker: one in work and one waiting, so that nobody waits for the main process
@@ -45,24 +43,7 @@ def execute(
     progress: Callable[[Progress], object] | None = None,
     work: Work = fit_batch,
 ) -> None:
-    """Do all fits of an assignment that are not stored yet.
-
-    Parameters
-    ----------
-    assignment, store
-        What to fit, and where the rows go.
-    start_backend
-        Called if there is anything to do.
-    progress
-        Called with a :class:`Progress` at the start, about twice a second, and at the end.
-    work
-        What a worker does with a batch.
-
-    Raises
-    ------
-    ordbridge.ClusterError
-        The workers are gone; what was done is stored.
-    """
+    """Do all fits of an assignment that are not stored yet."""
     stored = Stored(assignment, read_fits(store.path, store.manifest, ["status"]))
     tally = _Tally(assignment, stored, progress or (lambda _: None))
     todo = {cell: stored.missing(cell) for cell in assignment.cells}
@@ -290,7 +271,7 @@ class _Tally:
 
     def __post_init__(self) -> None:
         assignment = self.assignment
-        wanted = {cell: assignment.datasets(cell) for cell in assignment.cells}
+        wanted = {cell: assignment.datasets_of(cell) for cell in assignment.cells}
         datasets = sum(wanted.values())
         if assignment.audit:
             datasets += sum(assignment.audited(cell, i) for cell, n in wanted.items() for i in range(n))

@@ -27,8 +27,6 @@ from ordbridge.power.manifest import FILE, differences, explain_failed_write, id
 from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
 from ordbridge.support.writing import sync_file, sync_folder
 
-__all__ = ["Store", "folder_of"]
-
 EVERY_SECONDS = 2.0  # how much finished work a kill can cost at most, apart from the batches under way
 BUFFERED_ROWS = 20_000
 SMALL_ROWS, SMALL_PARTS = 20_000, 50  # so many parts below so many rows are merged into one
@@ -130,7 +128,7 @@ class Store:
                 "name another folder, or ask for the same run"
             )
         kept = {name: there[name] for name in ("cells", "grid", "models", "created", "environments")}
-        merged = {**manifest, **kept, "sims": max(there["sims"], manifest["sims"])}
+        merged = {**manifest, **kept, "datasets": max(there["datasets"], manifest["datasets"])}
         if calibration := max(there.get("calibration", 0), manifest.get("calibration", 0)):
             nulls = {**there.get("null_cells", {}), **manifest.get("null_cells", {})}
             merged |= {"calibration": calibration, "null_cells": nulls}

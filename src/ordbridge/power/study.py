@@ -16,8 +16,6 @@ from ordbridge.power.result import Run
 from ordbridge.reading.source import text_of, toml_of
 from ordbridge.simulate import Truth
 
-__all__ = ["OPTIONS", "TEMPLATE", "Study", "goal_of", "read_study"]
-
 SECTIONS = ("preset", "truth", "design", "grid", "models", "run")
 OPTIONS = {
     "datasets": int,
@@ -39,65 +37,7 @@ OPTIONS = {
 ELSEWHERE = ("backend", "scheduler")
 """Arguments that a file cannot give: a scheduler's answers are unpickled, so whoever runs it can run code here."""
 
-TEMPLATE = """\
-# A power study for `ordbridge power FILE`. What is commented out shows another possibility or a default.
-
-# Either the settings and the design of a paper …
-# preset = "howcroft2021"          # variance: extra-low, low, representative, high, extra-high
-
-# … or truths of your own, one section each; the names are the values of `variance` in [grid].
-[truth.careful]
-effects = [0.3]                    # of each system after the first, in latent units; `effect` in [grid] replaces them
-thresholds = [-1.5, -0.5, 0.5, 1.5]  # of a scale with 5 points
-participant_sd = [0.4, 0.2]        # standard deviations over raters: intercept, slope
-item_sd = [0.5, 0.4]               # the same over items
-# participant_corr = 0.0           # correlation of intercept and slope
-# slope_coding = "treatment"       # or "centred": slopes on -1/2, +1/2; three or more systems: "exchangeable"
-# link = "probit"                  # or logit, cloglog, loglog, cauchit
-# residual_spread = [1.5]          # how much wider the ratings of each system after the first scatter
-# threshold_distribution = { lowest = [-1.78, 0.19], distance = [0.62, 0.18], categories = 6 }  # instead of thresholds
-
-[truth.noisy]
-effects = [0.3]
-thresholds = [-1.5, -0.5, 0.5, 1.5]
-participant_sd = [0.6, 0.5]
-item_sd = [0.7, 0.8]
-
-# Who rates what: counterbalanced, crossed, latin_square, howcroft2021; or `table = "design.csv"` with the columns
-# participant, item, system (the path is relative to this file).
-[design]
-kind = "counterbalanced"
-texts_per_participant = 25
-
-# All combinations are run. Any argument of the design and any field of a truth can be an axis.
-[grid]
-variance = ["careful", "noisy"]
-items = [50, 100]
-ratings_per_text = [3]
-effect = [0.0, 0.3]                # 0 gives the rate of false positives; [[0.3, 0.1]] with three systems
-
-# lm, clm, lmer, clmm; formulas use rating, system, participant, item, order.
-[models.lmer]                      # rating ~ system + (system | participant) + (system | item)
-[models.clmm]
-# formula = "rating ~ system + (system | participant) + (system | item)"
-# link = "probit"                  # default: the link of the truth
-# term = "systemB"                 # the tested coefficient; needed with more than two systems
-# [models.simple]                  # a model under another name
-# kind = "clmm"
-# formula = "rating ~ system + (1 | participant) + (1 | item)"
-
-[run]
-datasets = 100                     # of each cell
-seed = 42
-alpha = 0.05
-# null_datasets = 1000             # of each design, at effect 0: critical values, size and size-adjusted power as well
-# goal = "equivalence"             # or "non-inferiority", with a margin in rating points (on = "latent": latent units)
-# margin = 0.25
-engine = "r"                 # R; or "fast", and then audit = 0.02 sends 2 % of the datasets through R as well
-jobs = 2
-# timeout = 600                    # seconds a fit may take
-# store = "runs/my-study"          # the folder of the results
-"""
+TEMPLATE = Path(__file__).with_name("study_template.toml").read_text(encoding="utf-8")
 """A commented study file that runs as it is."""
 
 
@@ -202,8 +142,8 @@ def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     for name in ELSEWHERE:
         if name in values:
             raise InputError(
-                f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine; "
-                "name one you trust on the command line or in the call (`backend`)"
+                f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine. "
+                "Name one you trust on the command line or in the call (`backend`)"
             )
     _known(path, "key of [run]", values, OPTIONS)
     for name, value in values.items():

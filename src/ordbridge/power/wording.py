@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ordbridge.power.models import Model
     from ordbridge.power.result import Run
 
-__all__ = ["answer", "compared", "counted", "findings", "main_columns", "methods", "percent", "references", "said_once"]
-
 ENOUGH = 0.8
 """The power that the answer asks for."""
 NAMES = {"n": "datasets", "n_failed": "failed fits", "ratings_per_text": "ratings/text"}
@@ -192,8 +190,8 @@ def methods(run: Run, table: pa.Table) -> str:
 
 def references(run: Run) -> list[str]:
     """Return the references of the methods paragraph."""
-    ordinal = [citations.MCCULLAGH] if any(model.ordinal for model in run.models) else []
-    return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(run.versions), citations.CLOPPER]
+    ordinal = [citations.WORKS["mccullagh"]] if any(model.ordinal for model in run.models) else []
+    return [f"ordbridge {__version__}.", *ordinal, *citations.of_software(run.versions), citations.WORKS["clopper"]]
 
 
 def compared(systems: Sequence[Any]) -> str:

@@ -32,8 +32,6 @@ from ordbridge.power.margins import within_margin
 from ordbridge.power.models import Model, template
 from ordbridge.simulate import Simulator
 
-__all__ = ["Batch", "BatchResult", "FitTask", "failed_row", "failure_of", "fit_batch", "key_of", "start", "too_long"]
-
 LIBRARIES = ("ordbridge", "numpy", "scipy", "pyarrow", "joblib", "rpy2")
 
 

@@ -19,17 +19,6 @@ from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice
 
-__all__ = [
-    "agreement_ratings",
-    "brennan_prediger",
-    "conger_kappa",
-    "fleiss_kappa",
-    "gwet_ac",
-    "item_tally",
-    "percent_agreement",
-    "weight_matrix",
-]
-
 CHANCE_LEAVES_NOTHING = (
     "all ratings that can be compared are in one category, so agreement by chance is already perfect"
 )

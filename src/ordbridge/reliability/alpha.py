@@ -12,8 +12,6 @@ from ordbridge.reliability.jackknife import estimate, leave_out_sums
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["krippendorff_alpha"]
-
 FEW_CATEGORIES = 12  # whose products are quicker than to begin again without each item and rater
 
 

@@ -25,8 +25,6 @@ from ordbridge.reliability.variance_components import ITEM, TEXT, Generalizabili
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
 from ordbridge.results import Finding, found, has, worst_first
 
-__all__ = ["analyse", "coefficients_for"]
-
 MOST_RATERS = 50  # of each text, that are looked at for reliable averages
 ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", "participants-within-systems",
                  "separation", "few-raters", "few-items", "repeated-ratings", "slider", "several-criteria",

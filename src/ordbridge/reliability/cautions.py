@@ -8,8 +8,6 @@ from ordbridge.reliability.pairs import common_items
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.results import Finding, found
 
-__all__ = ["MISLEADING", "cautions", "sorted_pairs"]
-
 FEW_ITEMS = 30
 DOMINANT_SHARE = 0.9
 ONE_SIDED = 8  # so many differences, all in one direction, come about by chance once in 128 times

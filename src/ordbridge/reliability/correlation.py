@@ -19,18 +19,6 @@ from ordbridge.reliability.pairs import CommonItems, common_items
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 
-__all__ = [
-    "complete_items",
-    "goodman_kruskal_gamma",
-    "items_left_out",
-    "kendall_tau",
-    "kendall_w",
-    "over_pairs",
-    "pearson",
-    "spearman",
-    "test_retest",
-]
-
 NO_VARIATION = "no two raters have enough common items on which both vary"
 
 

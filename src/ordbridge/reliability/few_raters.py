@@ -17,8 +17,6 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import proportion, whole
 
-__all__ = ["FewScores", "few_scores", "margins", "raters_needed", "verdict_rates"]
-
 VERDICTS = ("PASS", "borderline PASS", "borderline FAIL", "FAIL")
 MOST_RATERS = 10_000_000
 

@@ -15,8 +15,6 @@ import numpy as np
 from ordbridge.models.inference.adjust import adjusted_p
 from ordbridge.reliability.ratings import Ratings
 
-__all__ = ["Standing", "false_discovery", "standing"]
-
 FEWEST_ITEMS = 5  # that a rater must share with others
 FEWEST_RATERS = 3
 MANY_RATERS = 20  # from here on median and MAD, which a few spammers do not move

@@ -10,8 +10,6 @@ from bisect import bisect_left, bisect_right
 
 from ordbridge.reliability.records import Coefficient
 
-__all__ = ["SCALES", "UNCERTAIN", "benchmark", "krippendorff", "landis_koch", "rosenthal", "stars"]
-
 UNCERTAIN = "too uncertain"
 
 SCALES = {

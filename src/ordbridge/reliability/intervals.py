@@ -16,8 +16,6 @@ from ordbridge.results import Result
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import interval_text
 
-__all__ = ["ArfInterval", "TInterval", "arf_interval", "t_interval"]
-
 
 @dataclass(frozen=True)
 class ArfInterval(Result):
@@ -172,8 +170,8 @@ def arf_interval(
     ends = _inside(scale, {"observation": observation, "prior": prior})
     if observation == prior:
         raise InputError(
-            f"the observation equals the prior value ({prior:g}), so the interval would have no width: "
-            "use a prior value that was not taken from the observation, or a second observation with t_interval"
+            f"the observation equals the prior value ({prior:g}), so the interval would have no width. "
+            "Use a prior value that was not taken from the observation, or a second observation with t_interval"
         )
     alpha = 1 - conf_level
     k = _k_normal(alpha) if distribution == "normal" else _k_unimodal(alpha)

@@ -16,8 +16,6 @@ from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import proportion
 
-__all__ = ["ICC_FORMS", "cronbach_alpha", "icc", "mean_squares"]
-
 POINTS = 4096  # of the generalised interval; not random, so that an interval is always the same
 
 ICC_FORMS = {

@@ -21,20 +21,6 @@ from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice, proportion
 
-__all__ = [
-    "TOGETHER",
-    "Replicates",
-    "combined",
-    "describe_raters_as",
-    "estimate",
-    "group_of",
-    "interval_of",
-    "leave_out",
-    "leave_out_sums",
-    "raters_as",
-    "variance_together",
-]
-
 MOST_GROUPS = 50
 TOGETHER = 20  # groups of items, and of raters, that are left out together
 FEW = 20  # items that all say the same are too few to claim certainty

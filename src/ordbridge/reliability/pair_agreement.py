@@ -16,8 +16,6 @@ from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice
 
-__all__ = ["cohen_kappa", "davies_fleiss_kappa"]
-
 
 def cohen_kappa(
     data: Any,

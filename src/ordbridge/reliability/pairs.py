@@ -16,8 +16,6 @@ from ordbridge import _core
 from ordbridge.reliability.jackknife import TOGETHER, Replicates, group_of
 from ordbridge.reliability.ratings import GAP, Ratings
 
-__all__ = ["LEAST_COMMON", "CommonItems", "common_items", "pooled", "weighted_mean"]
-
 LEAST_COMMON = 10  # common items that a pair needs to enter a mean, where raters saw different items
 MOST_SHARED = 5_000_000  # pairs of ratings of one item; beyond, a random choice of pairs of raters has to do
 MOST_PAIRS = 20_000

@@ -16,8 +16,6 @@ from ordbridge.results import Finding, Result
 from ordbridge.support.arguments import choice, proportion, whole
 from ordbridge.support.formatting import interval_text, r_text
 
-__all__ = ["ReliabilityPlan", "plan"]
-
 ITEMS = (10, 25, 50, 100, 200, 400)
 MOST_RATERS = 50
 _SCHEMA = pa.schema(

@@ -14,8 +14,6 @@ from ordbridge.reliability.pairs import CommonItems, common_items
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.results import Finding, found
 
-__all__ = ["describe_pairs", "describe_raters", "outlying"]
-
 MOST_NAMED = 5  # outlying raters who are findings of their own
 
 

@@ -17,8 +17,6 @@ from ordbridge.reading import RatingTable, read, tables
 from ordbridge.results import found
 from ordbridge.support.arguments import number
 
-__all__ = ["GAP", "LEVELS", "Ratings", "prepare", "read_for", "read_ratings", "require"]
-
 MANY_CATEGORIES = 20  # more are shown in ten equal steps
 GAP = -1
 MOST_POINTS = 5_000  # between the ends of a scale of whole numbers; tables of agreement grow with their square
@@ -298,7 +296,7 @@ def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool
     if level == "ordinal" and not ratings.ordered:
         raise InputError(
             f"{what} at the ordinal level needs categories with an order, but the ratings are words "
-            f"({ratings.categories[0]!r}, …): give scale=[...] with all categories from lowest to highest, "
+            f"({ratings.categories[0]!r}, …). Give scale=[...] with all categories from lowest to highest, "
             "or choose level='nominal'"
         )
     if level in ("interval", "ratio") and ratings.scores is None:

@@ -7,8 +7,6 @@ from typing import Any
 from ordbridge.reliability.records import Coefficient
 from ordbridge.results import Finding, found
 
-__all__ = ["ALL_RATERS", "ALL_RATINGS", "TO_FILL_IN", "joint_reading", "where"]
-
 ALL_RATINGS = "all ratings"
 ALL_RATERS = "all raters"
 
@@ -47,15 +45,6 @@ def joint_reading(agreement: Coefficient, correlation: Coefficient | None, subje
 
     Each is called high or low only when that holds with a probability of 95 %. Where the intervals are about these
     raters only, so is the finding: "these 3 raters", not "raters".
-
-    Parameters
-    ----------
-    agreement
-        A coefficient of agreement at the level of measurement, corrected for chance.
-    correlation
-        A coefficient of correlation, if the level of measurement has one.
-    subject
-        What the ratings are: criterion, group of raters.
 
     References
     ----------

@@ -20,8 +20,6 @@ from ordbridge.render.layout import Block, Figures, OpenQuestion, Section, Shown
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import interval_text, listed, r_text
 
-__all__ = ["RELIABLE", "Reliability", "agreement_line", "averages_line"]
-
 RELIABLE = 0.8
 """From here on means are called reliable; a convention, as all such borders."""
 MOST_PANELS, MOST_BARS, MOST_ROWS = 24, 100, 300
@@ -212,8 +210,8 @@ class Reliability(Result):
     def references(self) -> list[str]:
         """Return the references of the coefficients."""
         cited = citations.of_coefficients(self.coefficients["coefficient"].to_pylist())
-        split = [citations.BRENNAN] if self.generalizability else []
-        return [f"ordbridge {__version__}.", citations.AMIDEI, *cited, *split]
+        split = [citations.WORKS["brennan"]] if self.generalizability else []
+        return [f"ordbridge {__version__}.", citations.WORKS["amidei"], *cited, *split]
 
     def _counts(self) -> tuple[int, int, int]:
         """Return the numbers of ratings, items and raters."""

@@ -15,8 +15,6 @@ from ordbridge.reliability.ratings import LEVELS, Ratings, prepare
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice, proportion, whole
 
-__all__ = ["items_needed"]
-
 PILOT_ITEMS = 4000  # of the simulated pilot: enough for the variance of one item to within a few percent
 
 

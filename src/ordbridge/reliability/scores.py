@@ -10,8 +10,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import proportion
 
-__all__ = ["as_scores", "finite", "spread_of", "t_quantile", "verdict_on"]
-
 
 def as_scores(given: Any) -> np.ndarray:
     """Return the scores as floats, in one row."""
@@ -40,8 +38,8 @@ def spread_of(values: np.ndarray) -> float:
     sd = float(values.std(ddof=1))
     if sd == 0:
         raise InputError(
-            f"all {len(values)} scores are {values[0]:g}: without any spread the interval would have no width and "
-            "claim a certainty that so few scores cannot have; add raters"
+            f"all {len(values)} scores are {values[0]:g}: without any spread the interval would have no width. "
+            "So few scores cannot give that certainty; add raters"
         )
     return sd
 

@@ -8,7 +8,7 @@ items (the D-study), and the intraclass correlations of incomplete designs.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
@@ -29,8 +29,6 @@ from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import choice, proportion, whole
 from ordbridge.support.formatting import interval_text, r_text
-
-__all__ = ["Generalizability", "generalizability", "quick_draws"]
 
 LATENT_RESIDUAL = np.pi**2 / 3  # variance of the logistic distribution, the residual of a cumulative logit model
 MOST_RATINGS = 20_000  # that a model of items and raters takes in seconds; with systems:
@@ -353,11 +351,11 @@ class _Split:
         levels = tuple(str(k) for k in range(len(self.thresholds) + 1))
         return Column("factor", np.searchsorted(self.thresholds, value), levels, ordered=True)
 
-    def again(self, response: Column) -> dict[str, float]:
-        """Return the variances of other ratings on the same design, by the native engine."""
+    def again(self, response: Column, fit: Callable[[Problem], Estimates]) -> dict[str, float]:
+        """Return the variances of other ratings on the same design."""
         if self.problem is None:
             return self.variances
-        return _variances(engine_module("fast").fit(with_response(self.problem, response)), list(self.groups))
+        return _variances(fit(with_response(self.problem, response)), list(self.groups))
 
 
 def _variances(found: Estimates, names: list[str]) -> dict[str, float]:
@@ -402,11 +400,12 @@ def _share(objects: Any, error: Any) -> np.ndarray:
 def _drawn(split: _Split, one_way: _Split, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Return the components of ratings that are simulated with these components on the same design."""
     rng = np.random.default_rng(seed)
+    fit = engine_module("fast").fit
     found = []
     for _ in range(draws):
         response = split.draw(rng)
         try:
-            again, alone = split.again(response), one_way.again(response)
+            again, alone = split.again(response, fit), one_way.again(response, fit)
         except (FitError, InputError):  # a simulated set that cannot be fitted, such as one with a single category
             continue
         found.append({**again, **{f"one-way {name}": value for name, value in alone.items()}})

@@ -22,8 +22,6 @@ from ordbridge.reliability.ratings import Ratings, prepare, read_ratings, requir
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import proportion
 
-__all__ = ["WITHIN_RATERS", "accuracy", "stability"]
-
 ALL = "all raters"
 WITHIN_RATERS = {
     "participant": pa.string(),

@@ -13,8 +13,6 @@ import pyarrow as pa
 from ordbridge.render.layout import ShownTable
 from ordbridge.support.formatting import as_text
 
-__all__ = ["ShownColumn", "cell", "columns_of", "digits_by_intervals", "without_empty_columns"]
-
 NAMES = {"conf_low": "from", "conf_high": "to", "p_value": "p", "p_adjusted": "p (corrected)", "n_failed": "failed",
          "n_ok": "fitted"}  # fmt: skip
 OF_INTERVALS = ("estimate", "difference", "std_error", "power", "mean", "severity", "favours", "conf_low", "conf_high")

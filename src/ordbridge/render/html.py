@@ -31,12 +31,8 @@ if TYPE_CHECKING:
 
     from ordbridge.results.result import Result
 
-__all__ = ["Page", "page", "write"]
-
 SHORT, LONG = 24, 40  # letters of text in a column that is not wrapped, and of one that needs much room
 MANY_COLUMNS = 8  # from here on print is smaller
-LONG_HEADLINE = 120  # characters, from which on only the first sentence is one
-SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
 UNIT = re.compile(r"(\d) (points|items|ratings)")
 TOGETHER = (
     (re.compile(r"(\d) ?%"), "\\1\u00a0%"),
@@ -66,10 +62,9 @@ class Page:
         self._n_tables = 0
 
     def answer(self, headline: str, more: Iterable[str] = ()) -> Page:
-        """Set the headline: one sentence, which stands above everything; what follows it and ``more`` stand below."""
-        first, *rest = SENTENCE.split(headline, maxsplit=1) if len(headline) > LONG_HEADLINE else [headline]
-        self._headline = UNIT.sub("\\1\u00a0\\2", first)
-        more = [one for one in (*rest, *more) if one]
+        """Set the headline, which stands above everything; ``more`` stands below it."""
+        self._headline = UNIT.sub("\\1\u00a0\\2", headline)
+        more = [one for one in more if one]
         return self.sentence(more[0]) if len(more) == 1 else self.sentences(more)
 
     @contextmanager

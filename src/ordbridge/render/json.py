@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
-__all__ = ["as_data", "text"]
-
 
 def as_data(result: Result) -> dict[str, Any]:
     """Return a result as plain dictionaries and lists, without NaN or infinity."""

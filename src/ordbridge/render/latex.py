@@ -16,8 +16,6 @@ from ordbridge.support.escaping import for_latex
 if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
-__all__ = ["table", "text"]
-
 LONG = 40  # characters in a cell that LaTeX may break
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?", re.ASCII)
 

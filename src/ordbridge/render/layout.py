@@ -11,8 +11,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Bullets", "Figures", "OpenQuestion", "Section", "ShownPicture", "ShownTable", "Verbatim"]
-
 
 @dataclass(frozen=True)
 class ShownTable:

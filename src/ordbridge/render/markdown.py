@@ -11,8 +11,6 @@ from ordbridge.support.escaping import for_markdown
 if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
-__all__ = ["table", "text"]
-
 
 def text(result: Result) -> str:
     """Return a result in Markdown."""

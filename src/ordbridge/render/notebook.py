@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ordbridge.results.result import Result
 
-__all__ = ["arrow_table", "bar_in_notebook", "fragment", "show_arrow_tables"]
-
 MOST_ROWS = 30
 SECONDS = 0.25  # between two states of a bar
 BAR = '<div style="font: 13px system-ui, sans-serif">{bar}<span>{text}</span></div>'

@@ -14,8 +14,6 @@ from ordbridge.support.escaping import visible
 if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
-__all__ = ["finding_lines", "table_lines", "text"]
-
 WIDTH = 80
 MOST_ROWS = 25
 WIDEST = 48  # characters of a cell; longer ones are cut

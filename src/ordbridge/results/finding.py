@@ -17,8 +17,6 @@ import pyarrow as pa
 from ordbridge.results.catalogue import CATALOGUE
 from ordbridge.support.formatting import listed, p_text, r_text
 
-__all__ = ["SEVERITIES", "Finding", "findings_of", "findings_table", "found", "has", "with_findings", "worst_first"]
-
 SEVERITIES = ("error", "warning", "note")
 SHOWN_ROWS = 3  # row numbers; the others are counted
 

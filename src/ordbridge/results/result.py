@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Result"]
-
 NOTHING: dict[str, Any] = {"title": "", "answer": "", "counted": "", "findings": (), "settings": {}}
 
 

@@ -26,8 +26,6 @@ from ordbridge.scales.systems import (
 )
 from ordbridge.support.arguments import choice, proportion
 
-__all__ = ["SystemCorrelation", "compare", "stability", "validity"]
-
 
 @dataclass(frozen=True)
 class SystemCorrelation:

@@ -12,8 +12,6 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.reading import tables
 
-__all__ = ["OnScale", "as_texts", "numbers", "read_outside", "read_scale"]
-
 
 @dataclass(frozen=True)
 class OnScale:

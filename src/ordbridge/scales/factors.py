@@ -12,8 +12,6 @@ from ordbridge.models.inference.adjust import adjusted
 from ordbridge.reliability.interpretation import stars
 from ordbridge.scales.columns import OnScale
 
-__all__ = ["POSTHOC", "difference_rows", "factor_rows", "sensitivity_row"]
-
 POSTHOC = {
     "tukey": "Tukey's HSD (Tukey–Kramer for unequal numbers)",
     "holm": "t tests with pooled variance, Holm's correction",

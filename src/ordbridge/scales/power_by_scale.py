@@ -18,15 +18,13 @@ from ordbridge.errors import InputError
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["on_scale", "power"]
-
 
 def power(
     truth: Truth,
     design: Any,
     scales: Sequence[str] = ("ordinal:5", "ordinal:7", "vas"),
     models: Sequence[str] | None = None,
-    sims: int = 200,
+    datasets: int = 200,
     seed: int = 0,
     *,
     engine: str = "r",
@@ -50,7 +48,7 @@ def power(
     models
         Analyses; default: ``lmer`` on every scale and ``clmm`` on those with categories. Ordinal models are left out on
         the slider.
-    sims, seed, engine, jobs, alpha, term
+    datasets, seed, engine, jobs, alpha, term
         As for :func:`ordbridge.power.run`.
     store
         A folder; each scale has a run of its own in it, so that the same call goes on where it stopped.
@@ -69,7 +67,7 @@ def power(
     >>> import ordbridge as ob
     >>> truth = ob.simulate.Truth(effects=(1.5,), thresholds=(-1, 0, 1), participant_sd=(0.5, 0), item_sd=(0.5, 0))
     >>> design = ob.design.counterbalanced(items=20, ratings_per_text=2, texts_per_participant=10)
-    >>> table = power(truth, design, ["ordinal:2", "vas"], models=["lm"], sims=5)
+    >>> table = power(truth, design, ["ordinal:2", "vas"], models=["lm"], datasets=5)
     >>> table.select(["scale", "model", "n"]).to_pylist()[0]
     {'scale': 'ordinal:2', 'model': 'lm', 'n': 5}
     """
@@ -86,7 +84,7 @@ def power(
         result = run(
             Grid(truth=cut, design=design, effect=[tuple(cut.effects)]),
             models=wanted,
-            datasets=sims,
+            datasets=datasets,
             seed=seed,
             engine=engine,
             jobs=jobs,

@@ -17,8 +17,6 @@ from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations
 from ordbridge.support.formatting import interval_text, listed, r_text
 
-__all__ = ["SCHEMAS", "TEXT", "ScaleComparison", "difference_of"]
-
 NAMES = {"told_apart": "pairs told apart", "agreement": "Kendall's W", "agreement_low": "from", "agreement_high": "to"}
 
 TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()
@@ -183,7 +181,12 @@ class ScaleComparison(Result):
 
     def references(self) -> list[str]:
         """Return the references of the measures."""
-        return [f"ordbridge {__version__}.", citations.BELZ, *citations.of_coefficients(["Kendall's W"]), citations.ZOU]
+        return [
+            f"ordbridge {__version__}.",
+            citations.WORKS["belz"],
+            *citations.of_coefficients(["Kendall's W"]),
+            citations.WORKS["zou"],
+        ]
 
     def side_by_side(self) -> pa.Table:
         """Return one row per criterion and scale, with what is known about it.

@@ -15,8 +15,6 @@ from ordbridge.reliability.interpretation import stars
 from ordbridge.results import Finding, found
 from ordbridge.scales.columns import OnScale, as_texts
 
-__all__ = ["interchangeability_rows", "reliability_row", "stability_row", "validity_row"]
-
 FEW_SYSTEMS = 9  # up to here Spearman's p-value is counted over all orders
 
 

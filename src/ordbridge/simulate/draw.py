@@ -13,8 +13,6 @@ from ordbridge.models.links import LINKS
 from ordbridge.simulate.truth import Truth
 from ordbridge.support.arguments import choice
 
-__all__ = ["Seed", "Simulator", "ratings", "stream", "vas_line"]
-
 Seed = int | np.random.SeedSequence | np.random.Generator
 VARIANTS = ("corrected", "published")
 
@@ -193,7 +191,7 @@ def stream(seed: Seed) -> np.random.RandomState:
         return np.random.RandomState(seed.bit_generator)
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
     if not whole and not isinstance(seed, np.random.SeedSequence):
-        raise InputError(f"seed={seed!r} must be a whole number from 0 on, a SeedSequence or a Generator")
+        raise InputError(f"seed={seed!r} must be an integer ≥ 0, a SeedSequence or a Generator")
     return np.random.RandomState(np.random.PCG64(seed))
 
 

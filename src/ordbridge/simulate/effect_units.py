@@ -12,8 +12,6 @@ from ordbridge.simulate.rating_scale import rating_means, superiority
 from ordbridge.simulate.truth import Truth
 from ordbridge.support.arguments import numbers
 
-__all__ = ["effect_units", "with_points", "with_superiority"]
-
 FARTHEST = 12.0  # latent units: beyond that a system has every rating at one end of the scale
 
 

@@ -14,8 +14,6 @@ from ordbridge.simulate.truth import Truth
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["truth_from_fit"]
-
 NUDGE = 1e-4
 """How far a singular correlation matrix is moved towards independence, so that it has an inverse."""
 
@@ -91,8 +89,8 @@ def _recoding(fit: Fit, terms: list[str]) -> np.ndarray:
     values = np.unique(column.values[fit.estimates.rows])
     if len(values) != 2:
         raise InputError(
-            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend and not an effect; "
-            "turn it into text and fit it as a factor"
+            f"{predictors[0]} is a number with {len(values)} values, so its coefficient is a trend and not an effect. "
+            "Turn it into text and fit it as a factor"
         )
     low, high = values
     return np.array([[1.0, low], [0.0, high - low]])

@@ -11,8 +11,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import number, numbers
 
-__all__ = ["ascending", "correlation", "deviations", "spreads"]
-
 
 def deviations(name: str, values: Any, systems: int) -> tuple[float, ...]:
     """Return the standard deviations of intercept and slopes."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["implied_difference"]
-
 
 def implied_difference(truth: Truth) -> Figure:
     """Show why a latent effect of 0 can be a difference of mean ratings other than 0.

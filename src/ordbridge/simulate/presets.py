@@ -8,8 +8,6 @@ from ordbridge.errors import InputError
 from ordbridge.simulate.threshold_distribution import ThresholdDistribution
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["HOWCROFT2021", "PRESETS", "Preset", "Settings", "preset_named"]
-
 
 class Settings(dict[str, Truth]):
     """The truths of a paper by the names it gives them.

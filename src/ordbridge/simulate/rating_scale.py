@@ -16,8 +16,6 @@ from ordbridge.models.links import LINKS
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
 
-__all__ = ["Implied", "implied", "latent_cdf", "rating_means", "rating_moments", "superiority"]
-
 NODES = 41
 """Gauss–Hermite nodes for what two ratings share."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import numbers, whole
 
-__all__ = ["ThresholdDistribution"]
-
 
 @dataclass(frozen=True)
 class ThresholdDistribution:

@@ -22,8 +22,6 @@ from ordbridge.support.writing import write_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["Truth"]
-
 CODINGS = ("treatment", "centred", "exchangeable")
 SCALES = ("ordinal", "vas", "interval")
 DIGITS = 12  # of numbers that are measured from another system

@@ -13,18 +13,6 @@ import numpy as np
 
 from ordbridge.errors import InputError
 
-__all__ = [
-    "choice",
-    "file_to_write",
-    "fits_hint",
-    "number",
-    "number_of_workers",
-    "numbers",
-    "proportion",
-    "seconds",
-    "whole",
-]
-
 T = TypeVar("T")
 
 
@@ -50,10 +38,10 @@ def whole(name: str, value: Any, least: int) -> int:
     >>> whole("items", 0, least=1)
     Traceback (most recent call last):
     ...
-    ordbridge.errors.InputError: items=0 must be a whole number from 1 on
+    ordbridge.errors.InputError: items=0 must be an integer ≥ 1
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on")
+        raise InputError(f"{name}={value!r} must be an integer ≥ {least}")
     return int(value)
 
 

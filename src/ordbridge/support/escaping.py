@@ -10,18 +10,6 @@ import re
 import unicodedata
 from html import escape
 
-__all__ = [
-    "as_in_file",
-    "for_ascii",
-    "for_html",
-    "for_latex",
-    "for_markdown",
-    "for_spreadsheet",
-    "join_lines",
-    "shortened",
-    "visible",
-]
-
 ASCII = {
     "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "…": "...", "×": "x", "·": ".", "•": "*", "“": '"', "”": '"',
     "„": '"', "‘": "'", "’": "'", "‚": "'", "«": '"', "»": '"', "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "±": "+/-",

@@ -7,8 +7,6 @@ from typing import Any
 
 from ordbridge.support.escaping import for_html, visible
 
-__all__ = ["as_text", "decimals", "enumerated", "html_table", "interval_text", "listed", "p_text", "r_text", "stars"]
-
 
 def enumerated(names: Iterable[Any], most: int = 40, longest: int = 60) -> str:
     r"""List names in one line: control characters spelled out, long names and long lists shortened.
@@ -39,15 +37,6 @@ def decimals(number: float) -> str:
 
 def as_text(value: Any, number: Callable[[float], str] = decimals, missing: str = "–") -> str:
     """Write any value of a table.
-
-    Parameters
-    ----------
-    value
-        Text, a number, a truth value, nothing; or several of them.
-    number
-        How a float is written.
-    missing
-        What stands for nothing, and for NaN.
 
     Examples
     --------

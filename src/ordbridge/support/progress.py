@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-__all__ = ["Progress", "duration", "part_of"]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -19,8 +19,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-__all__ = ["claim_semaphores", "private_folder", "remove", "scratch_folder", "sweep", "temporary_folder"]
-
 NAME = re.compile(r"ordbridge-[0-9a-f]{16}")
 SEMAPHORES, SEMAPHORE = Path("/dev/shm"), re.compile(r"sem\.loky-\d+-\w+")  # where Linux shows them as files
 LIST = "semaphores"

@@ -13,8 +13,6 @@ from typing import NoReturn
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import file_to_write
 
-__all__ = ["FULL", "sync_file", "sync_folder", "whole_file", "write_text"]
-
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says when there is no room for more."""
 
@@ -22,13 +20,6 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a file beside ``path`` to write to; it takes the place of ``path`` in the end, or nothing of it is left.
-
-    Raises
-    ------
-    ordbridge.InputError
-        The file cannot be written there.
-    OSError
-        There is no room left.
 
     Examples
     --------

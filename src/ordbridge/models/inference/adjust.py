@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ADJUSTMENTS", "adjusted", "adjusted_p", "quantile", "tukey"]
-
 ADJUSTMENTS = ("holm", "tukey", "bonferroni", "sidak", "fdr", "none")
 
 

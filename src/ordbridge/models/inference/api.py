@@ -19,8 +19,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["METHODS", "test"]
-
 METHODS = ("wald", "lrt", "bootstrap", "bartlett", "f")
 COLUMNS = {
     "term": pa.string(),

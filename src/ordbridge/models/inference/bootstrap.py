@@ -47,8 +47,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["LikelihoodRatios", "bartlett", "corrected", "p_value", "prepare", "ratios_of", "test"]
-
 HIGH = 0.1  # a p-value above it need not be known more exactly
 SAME = 1e-6  # ratios closer than this are equal: what differs is rounding
 BELOW = 1e-3  # by how much a larger model may end below a smaller one
@@ -157,7 +155,7 @@ def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, 
     lost = smaller.loglik - larger.loglik
     if lost > BELOW:
         raise FitError(
-            f"the model ended with a log likelihood {lost:.3g} below that of the smaller one, {null.formula}: it did "
+            f"the model ended with a log likelihood {lost:.3g} below that of the smaller one, {null.formula}. It did "
             "not reach its optimum, and there is nothing to compare"
         )
     notes = native_notes(fit, larger)

@@ -19,8 +19,6 @@ from ordbridge.models.inference.hypothesis import Hypothesis
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["test"]
-
 
 def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     """Return statistic, both degrees of freedom and p-value.

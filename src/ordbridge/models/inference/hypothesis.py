@@ -25,8 +25,6 @@ from ordbridge.results.finding import Finding, found
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["Hypothesis", "Term", "hypothesis", "label", "on_rows", "summands", "term_labels"]
-
 Term = tuple[Node, ...]
 NOTHING = 1e-7  # a column of which less is left beside others is a combination of them, as in R
 

@@ -44,8 +44,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["METHODS", "confint", "profile_end"]
-
 METHODS = ("wald", "profile", "bootstrap")
 Key = tuple[str, str | None, str | None]  # effect, group, term
 COLUMNS = {

@@ -22,8 +22,6 @@ from ordbridge.support.formatting import p_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["LaplaceCheck", "check_laplace"]
-
 ENOUGH = 100  # effective draws
 
 

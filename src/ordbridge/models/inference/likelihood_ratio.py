@@ -18,8 +18,6 @@ from ordbridge.results.finding import found
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["test"]
-
 
 def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     """Return statistic and p-value.
@@ -29,7 +27,8 @@ def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     Wilks, S. S. (1938). The large-sample distribution of the likelihood ratio for testing composite hypotheses. Annals
     of Mathematical Statistics 9, 60–62.
     """
-    from ordbridge.models.fit import Fit, anova
+    from ordbridge.models.anova import anova
+    from ordbridge.models.fit import Fit
 
     started = time.perf_counter()
     estimates = engine_module(fit.engine).fit(tested.null)

@@ -21,8 +21,6 @@ from ordbridge.models.inference.hypothesis import on_rows
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["LEAST_DF", "linear_df"]
-
 LEAST_DF = 1.0
 
 

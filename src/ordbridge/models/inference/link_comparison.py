@@ -12,8 +12,6 @@ from ordbridge.models.fit import Fit
 from ordbridge.models.links import LINKS
 from ordbridge.models.prepare import THRESHOLDS
 
-__all__ = ["compare_links"]
-
 KINDS = {
     "link": pa.string(),
     "threshold": pa.string(),

@@ -55,17 +55,6 @@ from ordbridge.support.progress import Progress
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = [
-    "SCALES",
-    "Effects",
-    "Line",
-    "Means",
-    "delta",
-    "effects",
-    "equivalence",
-    "means",
-]
-
 SCALES = ("rating", "latent", "probability")
 METHODS = ("delta", "bootstrap")
 DEGREES = ("satterthwaite", "asymptotic")

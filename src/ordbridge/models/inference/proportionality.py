@@ -36,8 +36,6 @@ from ordbridge.support.formatting import p_text
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["Assumptions", "assumptions"]
-
 LEVEL = 0.05
 FEW = 10  # a number with more values is a quantity
 INVALID = ("hessian-not-a-number", "hessian-degenerate", "gradient-too-large", "thresholds-not-increasing",

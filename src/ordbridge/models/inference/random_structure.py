@@ -30,8 +30,6 @@ from ordbridge.models.problem import Estimates, Problem
 from ordbridge.reading.tables import to_arrow
 from ordbridge.support.arguments import choice, proportion
 
-__all__ = ["RandomEffects", "random_effects"]
-
 Structure = dict[str, tuple[str, ...]]  # per grouping factor the predictors with slopes
 BOTH = 3  # so many levels of a group must have two levels of a factor, for their covariance to mean anything
 

@@ -16,8 +16,6 @@ from ordbridge.models.problem import Problem
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["ReferenceGrid", "level_word", "parts_of", "reference_grid"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReferenceGrid:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -32,18 +33,6 @@ from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
-
-__all__ = [
-    "FAILURES",
-    "Source",
-    "Work",
-    "by_likelihood",
-    "native",
-    "native_notes",
-    "percentiles",
-    "results",
-    "with_response",
-]
 
 BATCH = 20  # draws that a process does at a time
 FAILURES = (InputError, FitError, np.linalg.LinAlgError)  # what a draw may do to a fit: it is then counted as failed
@@ -163,16 +152,16 @@ def _batch(work: Work, draws: range) -> list[list[float]]:
 
 
 class _Store:
-    """Results in a file of lines ``work,draw,number,…``; the draws of several kinds of work may share it."""
+    """Results in the file ``draws.csv`` of a folder, in lines ``work,draw,number,…``; several works may share it."""
 
-    def __init__(self, work: str, path: str | PathLike[str] | None) -> None:
-        self.work, self.path = work, None if path is None else file_to_write(path)
+    def __init__(self, work: str, folder: str | PathLike[str] | None) -> None:
+        self.work, self.path = work, None if folder is None else _file_in(folder)
         self.values: list[list[float]] = []
         if self.path is None or not self.path.exists():
             return
         *lines, unfinished = text_of(self.path).split("\n")
         if not all(map(LINE.fullmatch, lines)) or not UNFINISHED.fullmatch(unfinished):
-            raise InputError(f"{self.path} holds something other than draws; name a file that is not there yet")
+            raise InputError(f"{self.path} holds something other than draws; name another folder")
         if unfinished:  # what was being written when the machine stopped
             self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         rows = [line.split(",") for line in lines if line.startswith(f"{work},")]
@@ -189,6 +178,15 @@ class _Store:
             with self.path.open("a", encoding="utf-8") as file:
                 for draw, numbers in enumerate(values, start=first):
                     file.write(",".join([self.work, str(draw), *map(repr, map(float, numbers))]) + "\n")
+
+
+def _file_in(folder: str | PathLike[str]) -> Path:
+    """Return the file of draws in a folder, which is made if it is not there."""
+    place = file_to_write(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{place} is not a folder; draws are kept in one: name a folder")
+    place.mkdir(exist_ok=True)
+    return place / "draws.csv"
 
 
 def percentiles(drawn: np.ndarray, conf_level: float, notes: list[Finding]) -> tuple[np.ndarray, np.ndarray]:

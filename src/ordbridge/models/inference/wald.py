@@ -17,8 +17,6 @@ from ordbridge.models.problem import Estimates
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
-__all__ = ["statistic", "test"]
-
 
 def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     """Return statistic and p-value; both are NaN where the fit has no standard errors."""

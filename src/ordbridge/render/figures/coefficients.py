@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
-__all__ = ["forest"]
-
 
 def forest(fit: Fit, thresholds: bool = True) -> Figure:
     """Draw the coefficients with their 95 % intervals, those of the predictors in blue, thresholds in grey.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ordbridge.judges.judge_agreement import JudgeAgreement
 
-__all__ = ["judge_against_people"]
-
 
 def judge_against_people(found: JudgeAgreement) -> Figure:
     """Draw people's mean rating for each rating by the judge, and how much the judge favours each system.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ordbridge.models.inference.proportionality import Assumptions
 
-__all__ = ["thresholds"]
-
 
 def thresholds(found: Assumptions) -> Figure:
     """Draw the thresholds of each level of a factor, from the model in which each moves on its own.

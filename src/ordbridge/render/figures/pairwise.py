@@ -11,8 +11,6 @@ from ordbridge.support.escaping import shortened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["differences"]
-
 MOST = 40
 
 

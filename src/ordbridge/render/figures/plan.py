@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ordbridge.planning import Plan
 
-__all__ = ["plan_contours", "plan_money"]
-
 ACROSS, UP = 60, 40  # points of the grid under the contours
 ENOUGH = 0.99  # a power beyond which nobody plans
 VERDICTS = {"reaches": BLUE, "undecided": GREY, "falls short": ORANGE}

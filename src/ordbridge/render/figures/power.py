@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ordbridge.power import Run
 
-__all__ = ["power_curves"]
-
 VARIANCES = ("extra-low", "low", "representative", "high", "extra-high")
 """In the order of the paper, from little to much."""
 TARGET = 0.8

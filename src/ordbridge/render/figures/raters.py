@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ordbridge.reliability.ratings import Ratings
     from ordbridge.reliability.variance_components import Generalizability
 
-__all__ = ["categories_used", "d_study", "leniency_and_consistency", "pairs_heatmap", "ratings_by_item"]
-
 FEW = 12
 """Raters who all have names in a picture."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ordbridge.scales import ScaleComparison
 
-__all__ = ["scales"]
-
 
 def scales(found: ScaleComparison) -> Figure:
     """Draw agreement of the raters with its interval, and beside it the systems from the lowest to the highest mean.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["scale_views"]
-
 
 def scale_views(ratings: Any, rating: str = "rating") -> Figure:
     """Show one's own ratings as counts, as interval data and as ordinal data, side by side.

@@ -15,24 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "ORANGE",
-    "PALE",
-    "SERIES",
-    "SOFT",
-    "apart",
-    "cycle",
-    "empty_figure",
-    "footnote",
-    "label_ends",
-    "narrowed",
-    "plain",
-    "title",
-]
-
 INK, SOFT, GREY, PALE = "#222222", "#555555", "#9a9a9a", "#eeeeee"
 """Text and axes, text that stands back, what is compared with, grounds and grids."""
 BLUE, ORANGE = "#2166ac", "#d6604d"
@@ -110,17 +92,7 @@ def cycle(number: int) -> list[str]:
 
 
 def label_ends(panel: Axes, ends: Sequence[tuple[str, float, float, dict[str, Any]]], height: float) -> None:
-    """Name lines at the right of a panel, each beside its last point: no legend to look up, no two names in one place.
-
-    Parameters
-    ----------
-    panel
-        The panel, whose limits are set.
-    ends
-        Of every line its name, where it ends, and how it is drawn (color, linestyle).
-    height
-        About how high the panel will be, in inches.
-    """
+    """Name lines at the right of a panel, each beside its last point: no legend, no two names in one place."""
     if not ends:
         return
     bottom, top = panel.get_ylim()

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SystemRatings", "systems"]
-
 
 @dataclass(frozen=True)
 class SystemRatings:
@@ -111,5 +109,5 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
     axes.set_xlim(low - room, high + room)
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
-    told = "; a letter in common: cannot be told apart" if marked else ""
+    told = "; a letter in common: no significant difference" if marked else ""
     title(axes, "Expected rating", f"with {100 * conf_level:g} % intervals{told}")

@@ -1,4 +1,4 @@
-"""Every finding in words: its code, how bad it is, its sentence, and what to do. One file per part of the package.
+"""Every finding in words: its code, how bad it is, its sentence, and what to do. One TOML file per part of the package.
 
 Sentences are Python formats over the values of a finding; ``{n:of rating}`` counts, ``{names:list}`` lists, ``{p:p}``
 writes a p-value. ``docs/reference/findings.md`` is made from this table.
@@ -6,24 +6,25 @@ writes a p-value. ``docs/reference/findings.md`` is made from this table.
 
 from __future__ import annotations
 
-from ordbridge.results.catalogue.comparison import KINDS as COMPARISON
-from ordbridge.results.catalogue.judges import KINDS as JUDGES
-from ordbridge.results.catalogue.kind import FindingKind
-from ordbridge.results.catalogue.models import KINDS as MODELS
-from ordbridge.results.catalogue.planning import KINDS as PLANNING
-from ordbridge.results.catalogue.power import KINDS as POWER
-from ordbridge.results.catalogue.reading import KINDS as READING
-from ordbridge.results.catalogue.reliability import KINDS as RELIABILITY
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["CATALOGUE", "PARTS", "FindingKind"]
 
-PARTS = {
-    "comparison": COMPARISON,
-    "judges": JUDGES,
-    "models": MODELS,
-    "planning": PLANNING,
-    "power": POWER,
-    "reading": READING,
-    "reliability": RELIABILITY,
-}
+
+class FindingKind(NamedTuple):
+    """How bad a finding is, its sentence, what to do about it, and what it means where the sentence does not say."""
+
+    severity: str
+    text: str
+    remedy: str = ""
+    about: str = ""
+
+
+def _part(file: Path) -> dict[str, FindingKind]:
+    return {code: FindingKind(**kind) for code, kind in tomllib.loads(file.read_text(encoding="utf-8")).items()}
+
+
+PARTS = {file.stem: _part(file) for file in sorted(Path(__file__).parent.glob("*.toml"))}
 CATALOGUE: dict[str, FindingKind] = {code: kind for part in PARTS.values() for code, kind in part.items()}
