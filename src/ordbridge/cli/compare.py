@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 SETTINGS = ("estimand", "reference", "adjust", "model", "formula", "engine", "conf_level", "force")
-SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store")
+SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store", "by", "blocks", "covariates")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +31,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--estimand",
         choices=choices_of("comparison.analysis:ESTIMANDS"),
         help="what is compared: rating points, or R's latent scale; default: %(default)s",
+    )
+    parser.add_argument("--by", metavar="COLUMN", help="an answer for each value of this column, corrected over all")
+    parser.add_argument(
+        "--block",
+        dest="blocks",
+        nargs="+",
+        metavar="COLUMN",
+        help="datasets, languages, sessions: in the model, tested",
+    )
+    parser.add_argument(
+        "--covariates", nargs="+", metavar="COLUMN", help="numbers such as length: in the model, centred"
     )
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument(

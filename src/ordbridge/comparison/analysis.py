@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordbridge.comparison.blocks import ROLES
 from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
 from ordbridge.comparison.fitting import first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
-from ordbridge.comparison.points import Means, PairTest, expected_ratings, means_of, point_tests
+from ordbridge.comparison.points import ExpectedRatings, Fitter, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.scale import Scale, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
-from ordbridge.errors import FitError, InputError
+from ordbridge.errors import FitError, FitTimeout, InputError
 from ordbridge.fast.flags import separated_levels
-from ordbridge.formula import parse
+from ordbridge.formula import parse, quote
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import Effects, effects
 from ordbridge.models.kinds import KINDS
@@ -29,6 +30,7 @@ from ordbridge.results.finding import found as noticed
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
+INTERACTION = 0.05  # below it, differences are said to depend on a block
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,15 @@ class Request:
     store: str | PathLike[str] | None = None
     progress: Callable[[Progress], None] | None = None
     criteria: int = 1
+    blocks: tuple[str, ...] = ()
+    """Columns whose values are fixed effects beside the system."""
+    covariates: tuple[str, ...] = ()
+    """Numeric columns that are predictors beside the system, centred."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """All predictors beside the system."""
+        return (*self.blocks, *self.covariates)
 
     @property
     def wants_ordinal(self) -> bool:
@@ -113,12 +124,34 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
             ratings = ratings.filter(pc.is_valid(ratings[name]))
     if not ratings.num_rows:
         raise InputError("there is no rating of which system, participant and item are known")
+    ratings = _with_predictors(ratings, asked)
     scale, response = read_scale(ratings["rating"], levels)
     _check_systems(ratings["system"], asked.reference)
     ready = ratings.set_column(ratings.column_names.index("rating"), "rating", response)
     if asked.estimand == "latent":
         return _latent_analysis(ready, criterion, scale, asked)
     return _points_analysis(ready, criterion, scale, asked)
+
+
+def _with_predictors(ratings: pa.Table, asked: Request) -> pa.Table:
+    """Return the ratings with blocks as names and covariates as centred numbers, without rows that lack one."""
+    for name in asked.beside:
+        if name not in ratings.column_names or name in ROLES:
+            others = [other for other in ratings.column_names if other not in ROLES]
+            raise InputError(f"{name!r} is not a further column; there are {', '.join(others) or 'none'}")
+        ratings = ratings.filter(pc.is_valid(ratings[name]))
+    for name in asked.beside:
+        column = ratings[name].cast(pa.string())
+        if name in asked.covariates:
+            try:
+                numbers = ratings[name].cast(pa.float64())
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"the covariate {name!r} has values that are not numbers; give it as a block"
+                ) from None
+            column = pc.subtract(numbers, pc.mean(numbers))
+        ratings = ratings.set_column(ratings.column_names.index(name), name, column)
+    return ratings
 
 
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
@@ -138,12 +171,13 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     names = tuple(map(str, systems))
     groups = {} if asked.model in ("clm", "lm") else _groups(ready)
     fitter = linear_fitter(asked.engine, asked.timeout, notes)
+    beside = {name: _values(ready[name]) for name in asked.beside}
     if asked.formula is not None:
         _check_formula(asked.formula, ready)
         linear = "lmer" if parse(asked.formula, ready.column_names).random else "lm"
         means = means_of(fitter(linear, asked.formula, numbers), asked.formula)
     else:
-        means = expected_ratings(rating, system, names, groups, fitter)
+        means = expected_ratings(rating, system, names, groups, fitter, beside)
     constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
     if asked.formula is None:
         estimate = np.where(constant, [rating[system == k].mean() for k in range(len(names))], means.estimate)
@@ -158,12 +192,15 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
             raise FitError(f"{asked.formula} has no standard errors of its differences")
     else:
         widest = float(scale.scores[-1] - scale.scores[0])
-        tests = point_tests(rating, system, groups, pairs, means, widest, fitter)
+        tests = point_tests(rating, system, groups, pairs, means, widest, fitter, beside)
     if all(one.test == "none" for one in tests):
         raise InputError(tests[0].problem)
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
+    if asked.beside:
+        notes.append(noticed("adjusted-for", names=list(asked.beside)))
+    notes += [_interaction(block, means, numbers, fitter) for block in asked.blocks]
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}
@@ -189,6 +226,28 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     )
 
 
+def _values(column: pa.ChunkedArray) -> np.ndarray:
+    """Return names as text, numbers as they are."""
+    values = np.array(column.to_pylist(), dtype=object)
+    return values.astype(float) if pa.types.is_floating(column.type) else values.astype(str)
+
+
+def _interaction(block: str, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> Finding:
+    """Test whether differences between systems depend on a block."""
+    try:
+        if not means.formula:
+            raise FitError(means.problem or "there is no model of all systems")
+        crossed = f"system:{quote(block)}"
+        formula = means.formula.replace("rating ~ system", f"rating ~ system + {crossed}", 1)
+        fit = fitter("lmer" if "|" in formula else "lm", formula, numbers)
+        p = float(fit.test(crossed, method="f").to_pylist()[0]["p_value"])
+    except FitTimeout:
+        raise
+    except (FitError, InputError, np.linalg.LinAlgError) as failure:
+        return noticed("block-untested", block=block, reason=str(failure).rstrip("."))
+    return noticed("block-interaction" if p < INTERACTION else "no-block-interaction", block=block, p=p)
+
+
 def _groups(ready: pa.Table) -> dict[str, np.ndarray]:
     """Return the codes of participants and items, where there are such."""
     present = [name for name in ("participant", "item") if name in ready.column_names]
@@ -202,7 +261,7 @@ def _missing_roles(ready: pa.Table) -> list[Finding]:
     return [noticed("no-column-for", role=role) for role in ("participant", "item") if role not in ready.column_names]
 
 
-def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], means: Means) -> Differences:
+def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], means: ExpectedRatings) -> Differences:
     return Differences(
         pairs=tuple(pairs),
         estimate=np.array([one.difference for one in tests]),
@@ -331,11 +390,12 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
         usual = ("clmm" if mixed else "clm") if scale.ordinal else ("lmer" if mixed else "lm")
         return ChosenModel(asked.model or usual, (asked.formula,))
     if asked.model is None:
-        return choose(ready, scale)
+        return choose(ready, scale, asked.beside)
     if asked.model in ("clm", "lm"):
-        return ChosenModel(asked.model, ("rating ~ system",))
+        return ChosenModel(asked.model, (f"rating ~ {' + '.join(['system', *map(quote, asked.beside)])}",))
     kind = "ordinal" if KINDS[asked.model].ordinal else "slider"
-    chosen = choose(ready, scale if KINDS[asked.model].ordinal == scale.ordinal else replace(scale, kind=kind))
+    as_asked = scale if KINDS[asked.model].ordinal == scale.ordinal else replace(scale, kind=kind)
+    chosen = choose(ready, as_asked, asked.beside)
     if chosen.model != asked.model:
         raise InputError(
             f"model={asked.model!r} needs participants or items with several ratings each, of which there are none; "
@@ -377,7 +437,7 @@ def _quantile(conf_level: float, df: np.ndarray) -> np.ndarray:
     return np.asarray(stats.t.ppf(0.5 + conf_level / 2, df))
 
 
-def _mean_limits(scale: Scale, means: Means, conf_level: float) -> tuple[np.ndarray, np.ndarray]:
+def _mean_limits(scale: Scale, means: ExpectedRatings, conf_level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the intervals of expected ratings; none leaves a scale of categories."""
     width = _quantile(conf_level, means.df) * means.std_error
     low, high = means.estimate - width, means.estimate + width

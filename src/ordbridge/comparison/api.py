@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ordbridge.comparison.analysis import ESTIMANDS, Analysis, Request, analyse
+from ordbridge.comparison.blocks import apart, by_column
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
@@ -74,6 +74,13 @@ class CompareOptions:
         that these would take more than some minutes.
     seed, jobs, store, progress
         Of the bootstrap, as for :meth:`ordbridge.Fit.test`.
+    by
+        A column: each of its values has an answer of its own, corrected over all of them.
+    blocks
+        Columns of blocks such as datasets, languages, sessions: fixed effects beside the system, and a test of whether
+        differences depend on them.
+    covariates
+        Numeric columns such as length or position: predictors beside the system, centred.
     """
 
     correct: str = "criteria"
@@ -85,6 +92,9 @@ class CompareOptions:
     jobs: int = 1
     store: str | PathLike[str] | None = None
     progress: Callable[[Progress], None] | None = None
+    by: str | None = None
+    blocks: str | Sequence[str] = ()
+    covariates: str | Sequence[str] = ()
 
 
 def compare(
@@ -182,8 +192,9 @@ def compare(
     noticed = (*check(ratings).findings, *ratings.notes)
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
-    answers, failures = _analyses(ratings, asked, has(noticed, "duplicated-rows"))
-    return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+    parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by)
+    answers, failures = _analyses(ratings, parts, asked)
+    return _result(ratings, (*noticed, *said), answers, failures, adjust, options.correct, asked)
 
 
 def _question(
@@ -215,21 +226,42 @@ def _question(
     return Request(
         estimand, reference, model, formula, options.link, engine_name(engine), options.test, conf_level,
         options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
+        blocks=_listed(options.blocks), covariates=_listed(options.covariates),
     )  # fmt: skip
 
 
-def _analyses(ratings: RatingTable, asked: Request, copied: bool) -> tuple[list[Analysis], dict[str | None, Exception]]:
-    """Analyse each criterion; what cannot be answered is kept beside those that can. Copied rows count once."""
+def _listed(columns: str | Sequence[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _parts(
+    ratings: RatingTable, copied: bool, by: str | None
+) -> tuple[list[tuple[str | None, pa.Table]], list[Finding]]:
+    """Return what is analysed by itself, by name: criteria, blocks, systems without common items. Copies count once."""
     table = _with_names_of_the_file(ratings)
     table = _without_copies(table) if copied else table
-    criteria: list[str | None] = [None]
+    criteria = [("", table)] if "criterion" not in table.column_names else by_column(table, "criterion")
     if "criterion" in table.column_names:
-        criteria = [str(name) for name in dict.fromkeys(table["criterion"].drop_null().to_pylist())]
+        order = list(dict.fromkeys(table["criterion"].cast(pa.string()).drop_null().to_pylist()))
+        criteria.sort(key=lambda one: order.index(one[0]))
+    parts: list[tuple[str | None, pa.Table]] = []
+    said: list[Finding] = []
+    for criterion, its in criteria:
+        for block, rows in [("", its)] if by is None else by_column(its, by):
+            linked, why = apart(rows)
+            said += [replace(one, subject=", ".join(filter(None, (criterion, block)))) for one in why]
+            parts += [(", ".join(filter(None, (criterion, block, name))) or None, part) for name, part in linked]
+    return parts, said
+
+
+def _analyses(
+    ratings: RatingTable, criteria: Sequence[tuple[str | None, pa.Table]], asked: Request
+) -> tuple[list[Analysis], dict[str | None, Exception]]:
+    """Analyse each part; what cannot be answered is kept beside those that can."""
     asked = replace(asked, criteria=len(criteria))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
-    for place, name in enumerate(criteria):
-        part = table if name is None else table.filter(pc.equal(table["criterion"], name))
+    for place, (name, part) in enumerate(criteria):
         try:
             its = replace(asked, progress=part_of(asked.progress, place, len(criteria)))
             answers.append(analyse(part, name, _levels(ratings, part), its))
@@ -281,7 +313,8 @@ def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
 
 
 def _settings(asked: Request) -> dict[str, Any]:
-    names = ("estimand", "reference", "model", "formula", "link", "engine", "test", "conf_level", "seed")
+    names = ("estimand", "reference", "model", "formula", "link", "engine", "test", "conf_level", "seed", "blocks",
+             "covariates")  # fmt: skip
     return {name: getattr(asked, name) for name in names}
 
 
@@ -309,7 +342,8 @@ def _result(
         said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
-    settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family}
+    parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) else "parts"
+    settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family, "over": parts}
     made = Comparison(
         **tables(rows),
         recognised=_columns(ratings.recognised),
@@ -320,6 +354,11 @@ def _result(
     disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
     kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
     return replace(made, findings=worst_first(kept))
+
+
+def _criteria(ratings: RatingTable) -> set[str | None]:
+    table = ratings.table
+    return set(table["criterion"].cast(pa.string()).to_pylist()) if "criterion" in table.column_names else {None}
 
 
 def _fit_of(answer: Analysis) -> Fit | None:

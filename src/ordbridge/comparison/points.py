@@ -24,8 +24,10 @@ import pyarrow as pa
 
 from ordbridge.comparison.exact import ExactTest, exact_test
 from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.formula import quote
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference.marginal_means import effects
+from ordbridge.support.formatting import listed
 
 BOTH = 3  # so many levels must have both systems, for their differences to have a variance
 LEAST_DF = 1.0  # Satterthwaite's degrees of freedom are at least this
@@ -73,7 +75,7 @@ class PairTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
+class ExpectedRatings:
     """Expected ratings of systems, with the model they come from (none where no rating varies)."""
 
     estimate: np.ndarray
@@ -170,6 +172,7 @@ def compare_pair(
     widest: float,
     fitter: Fitter,
     known: PairTest | None = None,
+    beside: Mapping[str, np.ndarray] | None = None,
 ) -> PairTest:
     """Test the difference in points of two systems, for new participants and items.
 
@@ -185,6 +188,8 @@ def compare_pair(
         Fits linear models.
     known
         A test of the pair by a formula that need not be fitted again.
+    beside
+        Further predictors: blocks as names, covariates as numbers.
 
     References
     ----------
@@ -196,24 +201,26 @@ def compare_pair(
     own = {name: np.unique(codes, return_inverse=True)[1] for name, codes in groups.items()}
     if np.ptp(rating[second]) == 0 or np.ptp(rating[~second]) == 0:
         return _exactly(rating, second, own, widest)
+    more = {name: values for name, values in (beside or {}).items() if len(set(values.tolist())) > 1}
     try:
         terms = {name: levels_of(name, codes, second.astype(int), pair=True) for name, codes in own.items()}
-        if _confounded(terms, own, second):
-            raise InputError("systems cannot be told from their participants and items")
+        if _confounded(terms, own, second, more):
+            parts = listed(["participants and items", *more])
+            raise InputError(f"systems cannot be told from their {parts}")
     except InputError as failure:
         difference = float(rating[second].mean() - rating[~second].mean())
         return PairTest(difference, np.nan, np.nan, "none", "", {}, problem=str(failure))
     about = {name: one.about for name, one in terms.items() if one.about is not None}
     fixed = [name for name, one in terms.items() if one.fixed]
     bars = [bar for one in terms.values() for bar in one.bars]
-    if not fixed and not bars:
+    if not fixed and not bars and not more:
         found = _welch(rating, second, about)
     else:
-        formula = f"rating ~ {' + '.join(['system', *fixed, *bars])}"
+        formula = f"rating ~ {' + '.join(['system', *map(quote, more), *fixed, *bars])}"
         if known is not None and known.formula == formula:
             found = replace(known, about=about)
         else:
-            found = _linear("lmer" if bars else "lm", formula, rating, second, own, about, fitter)
+            found = _linear("lmer" if bars else "lm", formula, rating, second, own, about, fitter, more)
     usable = np.isfinite(found.std_error) and found.std_error > NO_ERROR * np.ptp(rating)
     return found if usable else _exactly(rating, second, own, widest)
 
@@ -226,12 +233,19 @@ def _exactly(rating: np.ndarray, second: np.ndarray, groups: Mapping[str, np.nda
     return PairTest(found.difference, np.nan, np.inf, "exact", "", about, exact=found)
 
 
-def _confounded(terms: Mapping[str, Levels], groups: Mapping[str, np.ndarray], second: np.ndarray) -> bool:
+def _confounded(
+    terms: Mapping[str, Levels], groups: Mapping[str, np.ndarray], second: np.ndarray, beside: Mapping[str, np.ndarray]
+) -> bool:
     """Tell whether the system cannot be told from fixed effects."""
     columns = [np.ones(len(second))]
     for name, one in terms.items():
         if one.fixed:
             columns.append(groups[name].astype(float))
+    for values in beside.values():
+        if values.dtype.kind == "f":
+            columns.append(values)
+        else:
+            columns += [(values == one).astype(float) for one in sorted(set(values.tolist()))[1:]]
     rank = np.linalg.matrix_rank
     return bool(rank(np.column_stack([*columns, second])) == rank(np.column_stack(columns)))
 
@@ -250,11 +264,12 @@ def _linear(
     groups: Mapping[str, np.ndarray],
     about: Mapping[str, int],
     fitter: Fitter,
+    beside: Mapping[str, np.ndarray],
 ) -> PairTest:
     labels = {name: _factor(codes) for name, codes in groups.items()}
     table = pa.table(
         {"rating": rating, "system": _factor(second.astype(int), first=1), FIRST: (~second).astype(float),
-         SECOND: second.astype(float), **labels}
+         SECOND: second.astype(float), **labels, **_columns(beside)}
     )  # fmt: skip
     try:
         fit = fitter(model, formula, table)
@@ -288,9 +303,18 @@ def _welch(rating: np.ndarray, second: np.ndarray, about: Mapping[str, int]) -> 
     )
 
 
+def _columns(beside: Mapping[str, np.ndarray]) -> dict[str, pa.Array]:
+    return {name: pa.array(values.tolist()) for name, values in beside.items()}
+
+
 def expected_ratings(
-    rating: np.ndarray, system: np.ndarray, names: Sequence[str], groups: Mapping[str, np.ndarray], fitter: Fitter
-) -> Means:
+    rating: np.ndarray,
+    system: np.ndarray,
+    names: Sequence[str],
+    groups: Mapping[str, np.ndarray],
+    fitter: Fitter,
+    beside: Mapping[str, np.ndarray] | None = None,
+) -> ExpectedRatings:
     """Return the expected rating of each system, for new participants and items.
 
     Parameters
@@ -304,6 +328,9 @@ def expected_ratings(
     fitter
         Fits linear models.
 
+    beside
+        Further predictors: blocks as names, over which means are taken with equal weights, covariates as numbers.
+
     Raises
     ------
     InputError
@@ -315,9 +342,11 @@ def expected_ratings(
     bars = [bar for one in terms.values() for bar in one.bars]
     simple = [f"(1 | {name})" for name, one in terms.items() if one.bars]
     labels = {name: _factor(codes) for name, codes in own.items()}
-    table = pa.table({"rating": rating, "system": _factor(system), **labels})
+    more = beside or {}
+    table = pa.table({"rating": rating, "system": _factor(system), **labels, **_columns(more)})
     problem = ""
-    for formula in dict.fromkeys(f"rating ~ {' + '.join(['system', *fixed, *one])}" for one in (bars, simple)):
+    predictors = ["system", *map(quote, more), *fixed]
+    for formula in dict.fromkeys(f"rating ~ {' + '.join([*predictors, *one])}" for one in (bars, simple)):
         try:
             return means_of(fitter("lmer" if "|" in formula else "lm", formula, table), formula)
         except FitTimeout:
@@ -326,10 +355,10 @@ def expected_ratings(
             problem = str(failure)
     plain = np.array([rating[system == k].mean() for k in range(len(names))])
     unknown = np.full(len(names), np.nan)
-    return Means(plain, unknown, unknown, np.full((len(names), len(names)), np.nan), "", None, {}, problem)
+    return ExpectedRatings(plain, unknown, unknown, np.full((len(names), len(names)), np.nan), "", None, {}, problem)
 
 
-def means_of(fit: Fit, formula: str) -> Means:
+def means_of(fit: Fit, formula: str) -> ExpectedRatings:
     """Return the expected ratings of a linear model's systems, in the order of its levels."""
     found = effects(fit, "system")
     if fit.estimates.dropped:
@@ -346,7 +375,7 @@ def means_of(fit: Fit, formula: str) -> Means:
         pair: (float(found.estimate[row]), float(error[row]), float(df[row])) for row, pair in enumerate(found.pairs, k)
     }
     mean_error = np.where(error[:k] > 0, error[:k], np.nan)
-    return Means(found.estimate[:k], mean_error, df[:k], found.covariance[:k, :k], formula, fit, between)
+    return ExpectedRatings(found.estimate[:k], mean_error, df[:k], found.covariance[:k, :k], formula, fit, between)
 
 
 def point_tests(
@@ -354,9 +383,10 @@ def point_tests(
     system: np.ndarray,
     groups: Mapping[str, np.ndarray],
     pairs: Sequence[tuple[int, int]],
-    means: Means,
+    means: ExpectedRatings,
     widest: float,
     fitter: Fitter,
+    beside: Mapping[str, np.ndarray] | None = None,
 ) -> list[PairTest]:
     """Test the difference of each pair, the first's mean minus the second's.
 
@@ -376,7 +406,8 @@ def point_tests(
         rows = (system == i) | (system == j)
         own = {name: codes[rows] for name, codes in groups.items()}
         joint = means.pair(i, j)
-        one = compare_pair(rating[rows], system[rows] == i, own, widest, fitter, None if several else joint)
+        more = {name: values[rows] for name, values in (beside or {}).items()}
+        one = compare_pair(rating[rows], system[rows] == i, own, widest, fitter, None if several else joint, more)
         if several and joint is not None and one.test != "exact":
             crossed = [where for where in seen.values() if where.sum(axis=1).max() > 1]
             apart = any((where[:, i] & where[:, j]).sum() < BOTH for where in crossed)

@@ -31,10 +31,11 @@ class Comparison(Result):
     Attributes
     ----------
     ranking
-        criterion, rank, system, estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that
-        share one do not differ significantly; null with a reference), rank_low and rank_high (the places that it can
-        have, for all systems at once), best_probability (that its mean is the highest), n, mean (of the ratings
-        as they are), always (the rating that a system always has; null if it has several).
+        criterion (with the block, where ``by`` has one, or the group of systems that share items), rank, system,
+        estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that share one do not differ
+        significantly; null with a reference), rank_low and rank_high (the places that it can have, for all systems at
+        once), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
+        that a system always has; null if it has several).
     pairs
         criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
         std_error, df, p_value,
@@ -43,8 +44,8 @@ class Comparison(Result):
         superiority_high, test
         (``t``, ``welch``, ``exact``; on the latent scale ``wald``, ``t``, ``lrt``, ``bootstrap``), latent_difference
         and latent_p_value (what R's clmm or clm prints, uncorrected: the other question), latent_agrees (whether both
-        scales say the same after the correction). Intervals of differences exclude 0 exactly where ``p_adjusted`` is
-        below 1 − conf_level.
+        scales say the same after the correction), raw_difference (of plain means, in points). Intervals of differences
+        exclude 0 exactly where ``p_adjusted`` is below 1 − conf_level.
     shares
         criterion, system, category, n, share; of a slider none.
     design

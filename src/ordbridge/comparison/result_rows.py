@@ -26,6 +26,7 @@ KINDS: dict[str, dict[str, pa.DataType]] = {
         "conf_high": NUMBER, "std_error": NUMBER, "df": NUMBER, "p_value": NUMBER, "p_adjusted": NUMBER,
         "superiority": NUMBER, "superiority_low": NUMBER, "superiority_high": NUMBER, "test": TEXT,
         "latent_difference": NUMBER, "latent_p_value": NUMBER, "latent_agrees": YES,
+        "raw_difference": NUMBER,
     },
     "shares": {"criterion": TEXT, "system": TEXT, "category": TEXT, "n": COUNT, "share": NUMBER},
     "design": {
@@ -98,6 +99,8 @@ def pair_rows(
     if answer.estimand == "points" and answer.scale.ordinal:  # no interval leaves the scale
         widest = answer.scale.scores[-1] - answer.scale.scores[0]
         low, high = np.maximum(low, -widest), np.minimum(high, widest)
+    numbers, systems = _ratings(answer), np.array(answer.ratings["system"].to_pylist(), dtype=object).astype(str)
+    plain = [float(numbers[systems == name].mean()) for name in answer.systems]
     spread = np.sqrt([answer.spread[i] + answer.spread[j] for i, j in found.pairs])
     latent = answer.latent
     return [
@@ -123,6 +126,7 @@ def pair_rows(
             else _agrees(
                 found.estimate[k], corrected.p_value[k] < alpha, latent.difference[k], bool(latent_different[k])
             ),
+            "raw_difference": plain[i] - plain[j],
         }
         for k, (i, j) in enumerate(found.pairs)
     ]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ordbridge.comparison.scale import Scale
 from ordbridge.comparison.student import ENOUGH_LEVELS
 from ordbridge.errors import FitError, InputError
-from ordbridge.formula import names, parse
+from ordbridge.formula import names, parse, quote
 from ordbridge.models.few_levels import SIZES
 from ordbridge.models.inference.random_structure import RandomEffects, random_effects
 from ordbridge.results.finding import Finding
@@ -38,7 +38,7 @@ class ChosenModel:
     notes: tuple[Finding, ...] = ()
 
 
-def choose(table: pa.Table, scale: Scale) -> ChosenModel:
+def choose(table: pa.Table, scale: Scale, beside: Sequence[str] = ()) -> ChosenModel:
     """Choose random effects, by :func:`ordbridge.random_effects`, or a model without them.
 
     Slopes of a group with thirty levels or more stay if the data support them; with fewer they stay if the design
@@ -68,7 +68,7 @@ def choose(table: pa.Table, scale: Scale) -> ChosenModel:
             raise InputError(
                 f"there are {levels} {group}s, and {systems}, so that systems and {group}s cannot be told apart"
             )
-    response = f"rating ~ {' + '.join(['system', *fixed])}"
+    response = f"rating ~ {' + '.join(['system', *map(quote, beside), *fixed])}"
     if not random:
         return ChosenModel(plain, (response,), notes=tuple(notes))
     parts, few, said = _random_part(table, random, mixed)

@@ -73,7 +73,7 @@ def corrected_by(comparison: Comparison) -> str:
     name = NAMES[comparison.settings["adjust"]]
     over = len(comparison.criteria)
     several = comparison.settings["correct"] == "criteria" and over > 1 and comparison.settings["adjust"] != "none"
-    return f"{name} over {over} criteria" if several else name
+    return f"{name} over {over} {comparison.settings['over']}" if several else name
 
 
 def about_these(design: dict[str, Any]) -> str:

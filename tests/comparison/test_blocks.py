@@ -1,0 +1,127 @@
+"""Designs with blocks, covariates, and systems that share no items: what is confounded is not compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordbridge as ob
+from ordbridge.cli import main
+from ordbridge.comparison import CompareOptions
+from ordbridge.comparison.blocks import linked_systems
+from ordbridge.errors import InputError
+
+
+def codes(findings) -> set[str]:
+    return {one.code for one in findings}
+
+
+@pytest.mark.slow
+def test_frank_has_two_rankings_and_nothing_across(shared: Path) -> None:
+    """Means of three raters; five systems on one dataset, four others on another; the numbers are those of pandas."""
+    file = shared / "data" / "real" / "frank_human_annotations.json"
+    if not file.exists():
+        pytest.skip("the real files are not here")
+    names = {"hash": "item", "model_name": "system", "Factuality": "rating"}
+    table = pd.read_json(file).rename(columns=names)[["item", "system", "rating", "dataset"]]
+    found = ob.compare(table, participant="row", engine="fast", model="lmer", force=True)
+    assert found.criteria == ("bbc", "cnndm") and "separate-systems" in codes(found.findings)
+    means = {row["system"]: round(row["mean"], 3) for row in found.ranking.to_pylist()}
+    order = [row["system"] for row in found.rows("ranking", "cnndm")]
+    assert order == ["bart", "pgn", "bert_sum", "bus", "s2s"]
+    assert [means[one] for one in order] == [0.933, 0.899, 0.895, 0.708, 0.486]
+    assert [row["system"] for row in found.rows("ranking", "bbc")] == ["BERTS2S", "TConvS2S", "TranS2S", "PtGen"]
+    assert found.pairs.num_rows == 10 + 6 and found.settings["comparisons"] == 16
+    assert "Holm over 2 parts" in str(found)
+
+
+def test_systems_are_linked_by_more_than_one_item() -> None:
+    both = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4]), np.array([0, 1, 0, 1, 2, 3, 2, 3, 1, 2])
+    assert linked_systems(*both) == [[0, 1], [2, 3]]  # item 4 alone links them
+    two = np.append(both[0], [5, 5]), np.append(both[1], [0, 3])
+    assert linked_systems(*two) == [[0, 1, 2, 3]]
+    ring = np.repeat(np.arange(4), 2), np.array([0, 1, 1, 2, 2, 3, 3, 0])
+    assert linked_systems(*ring) == [[0, 1, 2, 3]]  # whichever item is left out, a way remains
+
+
+def study(seed: int, shift: float = 1.0, effect: float = 0.0, interaction: float = 0.0) -> pd.DataFrame:
+    """Texts of two datasets; the second is harder by ``shift``, and B was asked mostly there."""
+    random = np.random.default_rng([9, seed])
+    rows = []
+    people = random.normal(0, 0.4, 10)
+    for dataset, sizes in (("easy", {"A": 30, "B": 8}), ("hard", {"A": 8, "B": 30})):
+        for system, items in sizes.items():
+            for item in range(items):
+                own = random.normal(0, 0.4)
+                for rater in random.choice(10, 3, replace=False):
+                    harder = shift * (dataset == "hard")
+                    better = (effect + interaction * (dataset == "hard")) * (system == "B")
+                    value = 60 + 10 * (better - harder + own + people[rater] + random.normal(0, 0.6))
+                    rows.append((f"p{rater}", f"{dataset}{system}{item}", system, round(value, 1), dataset, item))
+    return pd.DataFrame(rows, columns=["participant", "item", "system", "rating", "dataset", "place"])
+
+
+def compared(table: pd.DataFrame, **options) -> ob.comparison.Comparison:
+    return ob.compare(table, engine="fast", model="lmer", options=CompareOptions(**options))
+
+
+@pytest.mark.slow
+def test_unbalanced_blocks_mislead_unless_they_are_in_the_model() -> None:
+    """A block that is a point harder and has most texts of B: 20 studies without a difference between A and B."""
+    naive = [compared(study(seed)).pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
+    ours = [compared(study(seed), blocks="dataset").pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
+    assert sum(naive) >= 18 and sum(ours) <= 4  # five or more of 20 at .05 have a probability of .003
+    found = compared(study(1, effect=0.5), blocks="dataset")
+    (pair,) = found.pairs.to_pylist()
+    assert pair["difference"] == pytest.approx(5.0 if pair["system_a"] == "B" else -5.0, abs=4.0)
+    assert abs(pair["raw_difference"] - pair["difference"]) > 3
+    assert {"adjusted-for", "no-block-interaction"} <= codes(found.findings)
+    assert "block-interaction" in codes(compared(study(2, interaction=2.0), blocks=["dataset"]).findings)
+
+
+@pytest.mark.slow
+def test_the_adjusted_difference_is_that_of_plain_lmer() -> None:
+    table = study(3, effect=0.4)
+    (pair,) = compared(table, blocks="dataset", covariates="place").pairs.to_pylist()
+    formula = "rating ~ system + dataset + place + (1 | participant) + (0 + first | item) + (0 + second | item)"
+    centred = table.assign(place=table.place - table.place.mean(), first=(table.system == pair["system_b"]) * 1.0)
+    centred = centred.assign(second=1.0 - centred["first"])
+    fitted = {row["formula"] for row in compared(table, blocks="dataset", covariates="place").models.to_pylist()}
+    assert any("dataset" in one and "place" in one for one in fitted), fitted
+    bars = next(iter(fitted)).split("place + ", 1)[1]
+    fit = ob.lmer(formula.split("place + ")[0] + "place + " + bars, centred, engine="fast")
+    (row,) = (row for row in fit.tidy().to_pylist() if row["term"] == "systemB")
+    sign = 1 if pair["system_a"] == "B" else -1
+    assert pair["difference"] == pytest.approx(sign * row["estimate"], rel=1e-6)
+    assert pair["p_value"] == pytest.approx(row["p_value"], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_each_block_by_itself_is_corrected_over_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = study(4, effect=0.5)
+    found = compared(table, by="dataset")
+    assert found.criteria == ("easy", "hard")
+    raw, corrected = found.pairs["p_value"].to_pylist(), found.pairs["p_adjusted"].to_pylist()
+    assert corrected == pytest.approx([min(1.0, 2 * min(raw)) if p == min(raw) else max(p, 2 * min(raw)) for p in raw])
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    words = ["compare", str(tmp_path / "ratings.csv"), "--engine", "fast", "--model", "lmer"]
+    assert main([*words, "--by", "dataset"]) == 0
+    assert "easy: " in capsys.readouterr().out
+    assert main([*words, "--block", "dataset", "--covariates", "place"]) == 0
+    assert "adjusted for dataset and place" in " ".join(capsys.readouterr().out.split())
+
+
+def test_columns_that_cannot_be_predictors_are_refused() -> None:
+    table = study(5)
+    with pytest.raises(InputError, match="'nothing' is not a further column"):
+        compared(table, blocks="nothing")
+    with pytest.raises(InputError, match="'dataset' has values that are not numbers; give it as a block"):
+        compared(table, covariates="dataset")
+    with pytest.raises(InputError, match="there is no column 'nothing'"):
+        compared(table, by="nothing")
+    confounded = table[(table.dataset == "easy") == (table.system == "A")]
+    with pytest.raises(InputError, match="systems cannot be told from their participants and items and dataset"):
+        compared(confounded, blocks="dataset")
