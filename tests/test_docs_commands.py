@@ -71,7 +71,7 @@ def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
     assert shown[1] in said["reliability"]
     assert shown[2] in said["compare"]
     assert shown[3] in said["fit"]
-    assert shown[4].partition(" are enough")[0] in said["plan"]  # which design; its power depends on the last digits
+    assert shown[4].partition(", power")[0] in said["plan"]  # which design; its power depends on the last digits
     quoted = _squeezed(re.search(r"^> We fitted.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].replace("> ", ""))
     assert re.sub(r"[\d.]+", "#", quoted) == re.sub(r"[\d.]+", "#", _squeezed(_paragraph("fit.md")))
     for file in (
