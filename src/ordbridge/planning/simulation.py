@@ -115,7 +115,7 @@ def _looks(
         engine=question.engine,
         seed=question.seed,
         jobs=jobs,
-        store=folder / "looks.json",
+        store=folder / "looks",
     )
 
 
