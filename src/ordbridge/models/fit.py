@@ -176,8 +176,8 @@ class Fit(Fitted, Result):  # type: ignore[override]
         -------
         pyarrow.Table
             system_a, system_b (two levels of the factor), difference, std_error, df (null for z tests), statistic,
-            p_value, p_adjusted, conf_low, conf_high. What emmeans says about them is in the table's metadata under
-            ``b"notes"``, one note per line.
+            p_value, p_adjusted, conf_low, conf_high. What emmeans says about them is among
+            :func:`ordbridge.results.findings_of` the table.
 
         Warns
         -----
@@ -230,8 +230,8 @@ class Fit(Fitted, Result):  # type: ignore[override]
         -------
         pyarrow.Table
             term, method, statistic, df, den_df (``"f"``), p_value; of a bootstrap mc_error (the standard error of p),
-            draws and failed (draws to which a model could not be fitted); engine. What there is to say is in the
-            table's metadata under ``b"notes"``, one note per line.
+            draws and failed (draws to which a model could not be fitted); engine. Cautions are
+            :func:`ordbridge.results.findings_of` the table.
 
         References
         ----------
