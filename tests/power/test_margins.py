@@ -39,7 +39,7 @@ def test_p_values_are_those_of_the_fit(model, on):
         )
         rows = {goal: table.to_pylist()[replicate] for goal, table in fits.items()}
         assert (wanted["system_a"], wanted["system_b"]) == ("A", "B")
-        assert rows["equivalence"]["estimate"] == pytest.approx(-wanted["estimate"])
+        assert rows["equivalence"]["estimate"] == pytest.approx(-wanted["difference"])
         assert rows["equivalence"]["p_value"] == pytest.approx(wanted["p_value"])
         assert rows["non-inferiority"]["p_value"] == pytest.approx(wanted["p_below"])  # A − B is below the margin
 
