@@ -14,23 +14,16 @@ from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, term_l
 from ordbridge.models.inference.resampling import Draws
 from ordbridge.results.finding import Finding, with_findings
 from ordbridge.support.arguments import choice
+from ordbridge.support.columns import columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 METHODS = ("wald", "lrt", "bootstrap", "bartlett", "f")
-COLUMNS = {
-    "term": pa.string(),
-    "method": pa.string(),
-    "statistic": pa.float64(),
-    "df": pa.int64(),
-    "den_df": pa.float64(),
-    "p_value": pa.float64(),
-    "mc_error": pa.float64(),
-    "draws": pa.int64(),
-    "failed": pa.int64(),
-    "engine": pa.string(),
-}
+COLUMNS = columns(
+    "term method: text; statistic: number; df: count; den_df p_value mc_error: number; draws failed: count; "
+    "engine: text"
+)
 
 
 def test(

@@ -38,22 +38,14 @@ from ordbridge.models.problem import Estimates
 from ordbridge.results.finding import Finding, with_findings
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.columns import columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 METHODS = ("wald", "profile", "bootstrap")
 Key = tuple[str, str | None, str | None]  # effect, group, term
-COLUMNS = {
-    "effect": pa.string(),
-    "group": pa.string(),
-    "term": pa.string(),
-    "estimate": pa.float64(),
-    "conf_low": pa.float64(),
-    "conf_high": pa.float64(),
-    "method": pa.string(),
-    "engine": pa.string(),
-}
+COLUMNS = columns("effect group term: text; estimate conf_low conf_high: number; method engine: text")
 BETTER = 1e-3  # log likelihood by which a held value may beat the optimum: rounding
 STEPS = 40  # after which an end that has not come is infinitely far away
 
