@@ -180,7 +180,7 @@ function showRecognised(found) {
   $("checks").replaceChildren(...(found.checks.length ? found.checks.map(row => {
     const [style, word] = kinds[row.severity];
     return make("p", `${word}${row.what}${row.rows ? ` (row${row.count === 1 ? "" : "s"} ${row.rows})` : ""}. ${row.remedy}`, {class: style});
-  }) : [make("p", "Nothing was found that is wrong with these ratings.", {class: "good"})]));
+  }) : [make("p", "No problems found.", {class: "good"})]));
   $("check-files").replaceChildren(downloads(found), inShell(found.command));
   $("reference").replaceChildren(option("", "all with each other"), ...found.systems.map(name => option(name, `all others with ${name}`)));
   $("force-label").hidden = !found.checks.some(row => row.severity === "error");

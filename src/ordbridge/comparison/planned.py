@@ -23,6 +23,7 @@ from ordbridge.render.layout import Figures, Section, ShownTable
 from ordbridge.results.finding import Finding, worst_first
 from ordbridge.results.finding import found as noticed
 from ordbridge.results.result import Result
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import listed, p_text
 
 BEYOND = "Beyond the plan, without its boundaries and critical values"
@@ -153,12 +154,10 @@ def compare_as_planned(
 
 
 SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("criterion", "low", "high")),
-        *((name, pa.float64()) for name in ("difference", "p_value", "p_adjusted", "critical_value")),
-        ("found", pa.bool_()),
-        *((name, pa.float64()) for name in ("estimate", "conf_low", "conf_high")),
-    ]
+    columns(
+        "criterion low high: text; difference p_value p_adjusted critical_value: number; found: truth; "
+        "estimate conf_low conf_high: number"
+    )
 )
 
 

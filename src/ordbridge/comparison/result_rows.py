@@ -13,32 +13,30 @@ from ordbridge.comparison.family import Corrected
 from ordbridge.comparison.letters import letters
 from ordbridge.comparison.ranks import best_probabilities, rank_intervals
 from ordbridge.comparison.scale import Scale
+from ordbridge.support.columns import columns
 
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
-    "ranking": {
-        "criterion": TEXT, "rank": COUNT, "system": TEXT, "estimate": NUMBER, "std_error": NUMBER, "conf_low": NUMBER,
-        "conf_high": NUMBER, "letters": TEXT, "rank_low": COUNT, "rank_high": COUNT, "best_probability": NUMBER,
-        "n": COUNT, "mean": NUMBER, "always": TEXT,
-    },
-    "pairs": {
-        "criterion": TEXT, "system_a": TEXT, "system_b": TEXT, "difference": NUMBER, "conf_low": NUMBER,
-        "conf_high": NUMBER, "std_error": NUMBER, "df": NUMBER, "p_value": NUMBER, "p_adjusted": NUMBER,
-        "superiority": NUMBER, "superiority_low": NUMBER, "superiority_high": NUMBER, "test": TEXT,
-        "latent_difference": NUMBER, "latent_p_value": NUMBER, "latent_agrees": YES,
-        "raw_difference": NUMBER,
-    },
-    "shares": {"criterion": TEXT, "system": TEXT, "category": TEXT, "n": COUNT, "share": NUMBER},
-    "design": {
-        "criterion": TEXT, "ratings": COUNT, "participants": COUNT, "items": COUNT, "systems": COUNT, "texts": COUNT,
-        "ratings_per_text": NUMBER, "ratings_per_participant": NUMBER, "kind": TEXT, "scale": TEXT,
-        "scale_low": NUMBER, "scale_high": NUMBER, "scale_high_label": TEXT, "only_participants": COUNT,
-        "only_items": COUNT,
-    },
-    "models": {
-        "criterion": TEXT, "estimand": TEXT, "model": TEXT, "formula": TEXT, "why": TEXT, "engine": TEXT, "test": TEXT,
-        "draws": COUNT, "converged": YES, "singular": YES, "seconds": NUMBER,
-    },
+    "ranking": columns(
+        "criterion: text; rank: count; system: text; estimate std_error conf_low conf_high: number; "
+        "letters: text; rank_low rank_high: count; best_probability: number; n: count; mean: number; always: text"
+    ),
+    "pairs": columns(
+        "criterion system_a system_b: text; "
+        "difference conf_low conf_high std_error df p_value p_adjusted: number; "
+        "superiority superiority_low superiority_high: number; "
+        "test: text; latent_difference latent_p_value: number; latent_agrees: truth; raw_difference: number"
+    ),
+    "shares": columns("criterion system category: text; n: count; share: number"),
+    "design": columns(
+        "criterion: text; ratings participants items systems texts: count; "
+        "ratings_per_text ratings_per_participant: number; kind scale: text; scale_low scale_high: number; "
+        "scale_high_label: text; only_participants only_items: count"
+    ),
+    "models": columns(
+        "criterion estimand model formula why engine test: text; draws: count; converged singular: truth; "
+        "seconds: number"
+    ),
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ordbridge.render import figures
 from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, found, worst_first
 from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import interval_text, r_text
 
 WORST = 10
@@ -284,10 +285,7 @@ def _bias(read: Judged) -> tuple[np.ndarray, np.ndarray]:
     return read.judge - read.people, has
 
 
-_SYSTEMS = pa.schema(
-    [("system", pa.string()), ("n_texts", pa.int64())]
-    + [(name, pa.float64()) for name in ("bias", "favours", "conf_low", "conf_high", "p_value")]
-)
+_SYSTEMS = pa.schema(columns("system: text; n_texts: count; bias favours conf_low conf_high p_value: number"))
 
 
 def _by_system(read: Judged, bias: np.ndarray, has: np.ndarray, conf_level: float) -> tuple[pa.Table, float | None]:

@@ -18,15 +18,14 @@ from ordbridge.reliability.jackknife import raters_as
 from ordbridge.render.layout import ShownTable
 from ordbridge.results import Result
 from ordbridge.support.arguments import number, proportion, whole
+from ordbridge.support.columns import columns
 
 _SCHEMA = pa.schema(
-    [
-        ("what", pa.string()),
-        ("correlation", pa.float64()),
-        *((name, pa.int64()) for name in ("people_only", "with_judge", "with_judge_low", "with_judge_high")),
-        ("texts_for_judge", pa.int64()),
-        *((name, pa.float64()) for name in ("saved", "cost_people_only", "cost_with_judge", "cost_saved")),
-    ]
+    columns(
+        "what: text; correlation: number; "
+        "people_only with_judge with_judge_low with_judge_high texts_for_judge: count; "
+        "saved cost_people_only cost_with_judge cost_saved: number"
+    )
 )
 
 

@@ -62,7 +62,7 @@ def clm(
     offset
         A column, or a number for every row: a part of the linear predictor that is known.
     engine
-        ``"r"``: R, the judge of every number. ``"fast"``: the native engine for the same likelihood.
+        ``"r"``: R, the reference. ``"fast"``: the native engine for the same likelihood.
     timeout
         Seconds after which :class:`ordbridge.FitTimeout` is raised.
 

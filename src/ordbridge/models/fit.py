@@ -177,8 +177,8 @@ class Fit(Fitted, Result):  # type: ignore[override]
         -------
         pyarrow.Table
             system_a, system_b (two levels of the factor), difference, std_error, df (null for z tests), statistic,
-            p_value, p_adjusted, conf_low, conf_high. What emmeans says about them is in the table's metadata under
-            ``b"notes"``, one note per line.
+            p_value, p_adjusted, conf_low, conf_high. What emmeans says about them is among
+            :func:`ordbridge.results.findings_of` the table.
 
         Warns
         -----
@@ -231,8 +231,8 @@ class Fit(Fitted, Result):  # type: ignore[override]
         -------
         pyarrow.Table
             term, method, statistic, df, den_df (``"f"``), p_value; of a bootstrap mc_error (the standard error of p),
-            draws and failed (draws to which a model could not be fitted); engine. What there is to say is in the
-            table's metadata under ``b"notes"``, one note per line.
+            draws and failed (draws to which a model could not be fitted); engine. Cautions are
+            :func:`ordbridge.results.findings_of` the table.
 
         References
         ----------
@@ -252,7 +252,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        return inference.test(self, term, method, draws, seed, jobs, store, progress)
+        return inference.test(self, term, method, inference.Draws(draws, seed, jobs, store, progress))
 
     def confint(
         self,
@@ -298,7 +298,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        return inference.confint(self, method, conf_level, draws, seed, jobs, store, progress)
+        return inference.confint(self, method, conf_level, inference.Draws(draws, seed, jobs, store, progress))
 
     def means(
         self,
@@ -374,7 +374,8 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        return inference.means(self, factor, on, by, adjust, conf_level, method, df, draws, seed, jobs, store, progress)
+        how = inference.Draws(draws, seed, jobs, store, progress)
+        return inference.means(self, factor, on, by, adjust, conf_level, method, df, how)
 
     def equivalence(
         self,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.formula import Summand, quote, written
 from ordbridge.support.arguments import proportion
+from ordbridge.support.columns import columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
@@ -22,13 +23,7 @@ VARIANCES = {
     "variance": pa.float64(),
     "correlations": pa.list_(pa.float64()),
 }
-MODES = {
-    "group": pa.string(),
-    "level": pa.string(),
-    "term": pa.string(),
-    "estimate": pa.float64(),
-    "std_error": pa.float64(),
-}
+MODES = columns("group level term: text; estimate std_error: number")
 
 
 def coefficients(e: Estimates, conf_level: float) -> pa.Table:

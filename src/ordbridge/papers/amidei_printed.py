@@ -1,70 +1,28 @@
 """The numbers that Amidei, Piwek & Willis (2019) print, and what can be said about them without any ratings.
 
-Numbers are text, as they stand in the paper: cut off, not rounded, with as many decimals as are printed.
+The numbers are in ``amidei2019.toml``, as text: cut off, not rounded, with as many decimals as are printed.
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from ordbridge.papers.reproduction import CORRECTED, HOLDS, Claim, Part
 
-COMMON_QUESTIONS = {
-    (1, 2): 80,
-    (1, 3): 67,
-    (1, 4): 81,
-    (1, 5): 7,
-    (1, 6): 106,
-    (2, 5): 158,
-    (3, 5): 125,
-    (4, 5): 142,
-    (5, 6): 129,
-}
-"""How many questions of QG-STEC each pair of the six judges rated, as the paper says."""
-
+_PRINTED = tomllib.loads(Path(__file__).with_name("amidei2019.toml").read_text(encoding="utf-8"))
+COMMON_QUESTIONS = {(int(pair[0]), int(pair[2])): number for pair, number in _PRINTED["common_questions"].items()}
 TABLE_3: dict[str, tuple[int, str, str | None, str | None]] = {
-    "percent agreement": (7, "0.69", "0.44", "0.94"),
-    "Cohen's κ": (4, "0.40", "0.10", "0.88"),
-    "Krippendorff's α": (5, "0.62", "0.37", "0.90"),
-    "Fleiss' κ": (5, "0.53", "0.29", "0.78"),
-    "Pearson's r": (2, "0.42", "0.20", "0.71"),
-    "Kendall's W": (1, "0.61", "0.47", "0.76"),
-    "weighted κ": (1, "0.07", None, None),
-    "κ, unnamed": (3, "0.57", "0.32", "0.77"),
+    name: (times, mean, low or None, high or None) for name, (times, mean, low, high) in _PRINTED["table_3"].items()
 }
-"""What 24 of the 135 surveyed papers report: times used, mean, lowest, highest."""
-
-TABLE_5: dict[str, tuple[tuple[str, str], ...]] = {
-    "Syntactic": ((".36", ".56"), (".59", ".86"), (".21", ".37")),
-    "Comprehensibility": ((".55", ".92"), (".63", "1"), (".48", ".91")),
-    "Fluency": ((".30", ".56"), (".39", "1"), (".17", ".27")),
-    "Pertinence": ((".20", ".57"), (".22", ".47"), (".07", ".48")),
-    "average": ((".35", ".65"), (".45", ".83"), (".23", ".50")),
-}
-"""The pilot, whose ratings are not public: κ and γ of all seven judges, of three native, of four non-native ones."""
-
+TABLE_5: dict[str, list[tuple[str, str]]] = _PRINTED["table_5"]
 TABLE_7_PAIRS = ((1, 2), (1, 3), (1, 4), (1, 6), (2, 5), (3, 5), (4, 5), (5, 6))
-TABLE_7: dict[str, tuple[str, str]] = {
-    "Ambiguity": (".06 .17 .29 .08 .45 .14 .17 .23", ".33 .33 .61 .21 .84 .51 .39 .75"),
-    "Correctness": (".31 .31 .31 -.00013 .20 .32 .28 .13", ".67 .67 .71 .39 .57 .62 .57 .39"),
-    "QuestionType": (".32 -.05 .2 .34 1 .14 .15 .52", ".91 -1 1 .89 1 .45 .80 .95"),
-    "Relevance": (".13 .16 .13 .08 .15 .28 .19 .01", ".41 .63 .67 .76 .58 .79 .63 1"),
-    "Variety": (".35 .89 .10 .08 .52 .36 .29 .35", ".81 .99 .08 .15 .82 .73 .43 .54"),
-    "average": (".23 .29 .20 .11 .46 .24 .21 .24", ".62 .32 .61 .48 .76 .62 .56 .72"),
-}
-"""κ and γ of each pair of judges of QG-STEC as printed: cut off, with as many decimals as stand there."""
-
-SLIPS: dict[str, tuple[str, float, str]] = {
-    "γ, Correctness, judges 1 and 3": (".67", 0.634, "it repeats the γ of judges 1 and 2"),
-    "κ, QuestionType, judges 1 and 4": (".2", 0.223, "it has one decimal where all others have two"),
-}
-"""The two numbers of Table 7 that do not come out of the paper's own ratings: printed, computed again, and what is odd.
-
-They were computed again from the six judges' ratings, which are not part of ordbridge.
-"""
+TABLE_7: dict[str, tuple[str, str]] = _PRINTED["table_7"]
+SLIPS: dict[str, tuple[str, float, str]] = _PRINTED["slips"]
 
 
 def cut_off(value: float, decimals: int = 2) -> str:

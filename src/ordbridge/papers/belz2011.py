@@ -7,9 +7,11 @@ beside them, to show what the two scales can differ in.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,44 +89,9 @@ RUNS = {
 }
 """The paper's experiments of each kind: which scale, and which of two runs of the same raters."""
 
-published: dict[str, dict[str, dict[str, tuple[float, float]]]] = {
-    "weather": {
-        "Kendall's W": {"VDS-7(A)": (0.497, 0.533), "VDS-7(B)": (0.453, 0.488), "VAS": (0.485, 0.480)},
-        "Pearson's r of means": {
-            "VDS-7(A) and VDS-7(B)": (0.995, 0.981),
-            "VDS-7(A) and VAS": (0.942, 0.947),
-            "VDS-7(B) and VAS": (0.939, 0.951),
-        },
-        "Spearman's ρ of means": {
-            "VDS-7(A) and VDS-7(B)": (0.989, 0.870),
-            "VDS-7(A) and VAS": (0.832, 0.709),
-            "VDS-7(B) and VAS": (0.836, 0.656),
-        },
-        "stability": {"VDS-7(A)": (0.656, 0.704)},
-        "F of system": {"VDS-7(A)": (23.507, 24.351), "VAS": (23.468, 22.538)},
-        "F of rater": {"VDS-7(A)": (4.832, 4.824), "VAS": (6.857, 5.560)},
-        "F of text type": {"VDS-7(A)": (1.467, 1.961), "VAS": (1.632, 2.906)},
-        "significant differences": {"VDS-7(A)": (24, 23), "VAS": (25, 26)},
-    },
-    "image": {
-        "Kendall's W": {"VDS-7": (0.598, 0.640), "VAS(A)": (0.471, 0.676), "VAS(B)": (0.595, 0.729)},
-        "Pearson's r of means": {
-            "VDS-7 and VAS(A)": (0.957, 0.948),
-            "VDS-7 and VAS(B)": (0.819, 0.864),
-            "VAS(A) and VAS(B)": (0.874, 0.937),
-        },
-        "Spearman's ρ of means": {
-            "VDS-7 and VAS(A)": (0.958, 0.922),
-            "VDS-7 and VAS(B)": (0.755, 0.850),
-            "VAS(A) and VAS(B)": (0.810, 0.929),
-        },
-        "stability": {"VAS(A)": (0.666, 0.593)},
-        "F of system": {"VDS-7": (8.822, 13.312), "VAS(A)": (6.371, 17.207)},
-        "F of rater": {"VDS-7": (12.623, 27.401), "VAS(A)": (13.136, 17.479)},
-        "F of text type": {"VDS-7": (1.193, 0.894), "VAS(A)": (1.519, 1.091)},
-        "significant differences": {"VDS-7": (8, 14), "VAS(A)": (7, 15)},
-    },
-}
+published: dict[str, dict[str, dict[str, tuple[float, float]]]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 """All printed tables of section 6, for the two criteria of each kind of text."""
 
 validity = {"VAS(A)": 0.870, "VAS(B)": 0.927, "VDS-7": 0.906}

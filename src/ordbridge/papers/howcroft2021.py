@@ -8,6 +8,7 @@ is in :mod:`ordbridge.papers.howcroft_evidence`.
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import product
@@ -122,32 +123,8 @@ centred_thresholds = ThresholdDistribution(
 )
 """The published distances, moved so that on average the middle threshold is 0, the mean of the first system."""
 
-claims = {
-    "never lower": Claim(
-        "the ordinal model's power is at least the linear model's in every cell", "≥ 0", "Figures 2, 3"
-    ),
-    "half the items": Claim(
-        "the ordinal model with 50 items is about as powerful as the linear with 100", "0", "Figure 2"
-    ),
-    "80 percent": Claim(
-        "100 items, 3 ratings, effect 0.46: 80 % power needs the ordinal model", "lmer < .8 ≤ clmm", "Figure 2"
-    ),
-    "80 percent, low": Claim("… but at low variance the linear model reaches 80 % there too", "lmer ≥ .8", "Figure 2"),
-    "extra-low": Claim("the difference nearly vanishes at extra-low variance", "≈ 0", "Figure 3"),
-    "extra-high": Claim("the difference is largest at extra-high variance", "largest", "Figure 3"),
-    "size of lmer": Claim("the linear mixed model keeps 5 % at latent effect 0", "–", "left open"),
-    "size of clmm": Claim("the ordinal mixed model keeps 5 % at latent effect 0", "–", "left open"),
-    "negative": Claim(
-        "the ordinal model's power is at least the linear model's for negative effects too", "–", "left open"
-    ),
-    "centred slopes": Claim("with centred slopes the ordinal model keeps half of its advantage", "–", "left open"),
-    "centred thresholds": Claim(
-        "with centred thresholds the ordinal model keeps half of its advantage", "–", "left open"
-    ),
-    "misplaced": Claim(
-        "the misplaced participant effects change the powers by less than .05 on average", "–", "left open"
-    ),
-}
+_CLAIMS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+claims = {name: Claim(*claim) for name, claim in _CLAIMS.items()}
 """What the paper says, and what it leaves open."""
 
 

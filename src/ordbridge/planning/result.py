@@ -19,6 +19,7 @@ from ordbridge.power.wording import compared, percent, said_once
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import as_text
 
 NAMES = {"ratings_per_text": "ratings/text", "participants": "raters", "n": "datasets", "n_failed": "failed fits"}
@@ -276,17 +277,9 @@ def table_of(
 
 
 DESIGNS = pa.schema(
-    [
-        *((name, pa.int64()) for name in ("items",)),
-        ("ratings_per_text", pa.float64()),
-        *((name, pa.int64()) for name in ("participants", "ratings")),
-        ("cost", pa.float64()),
-        ("effect", pa.float64()),
-        *((name, pa.int64()) for name in ("n", "n_failed")),
-        *((name, pa.float64()) for name in ("power", "conf_low", "conf_high", "predicted")),
-        ("verdict", pa.string()),
-        ("recommended", pa.bool_()),
-        *((name, pa.float64()) for name in ("nominal_power", "critical_value", "size", "size_low", "size_high")),
-        ("size_n", pa.int64()),
-    ]
+    columns(
+        "items: count; ratings_per_text: number; participants ratings: count; cost effect: number; "
+        "n n_failed: count; power conf_low conf_high predicted: number; verdict: text; recommended: truth; "
+        "nominal_power critical_value size size_low size_high: number; size_n: count"
+    )
 )

@@ -22,6 +22,7 @@ from ordbridge.planning.type_one_error import Nulls
 from ordbridge.power.estimates import clopper_pearson
 from ordbridge.power.grid import Grid
 from ordbridge.simulate import Truth
+from ordbridge.support.columns import columns
 from ordbridge.support.progress import Progress
 
 MORE = 1.5  # times the variances that were assumed
@@ -115,7 +116,7 @@ def _looks(
         engine=question.engine,
         seed=question.seed,
         jobs=jobs,
-        store=folder / "looks.json",
+        store=folder / "looks",
     )
 
 
@@ -176,13 +177,7 @@ def _sensitivity(
     return pa.Table.from_pylist(rows, schema=SENSITIVITY)
 
 
-SENSITIVITY = pa.schema(
-    [
-        ("if", pa.string()),
-        *((name, pa.int64()) for name in ("n", "n_failed")),
-        *((name, pa.float64()) for name in ("power", "conf_low", "conf_high")),
-    ]
-)
+SENSITIVITY = pa.schema(columns("if: text; n n_failed: count; power conf_low conf_high: number"))
 
 
 def _search(question: Question, rows: Rows, look: Look) -> Powers:

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordbridge.support.columns import columns
+
 LISTED = 0.01  # relative difference of p from which a case is shown
 
 
@@ -75,16 +77,10 @@ def audit(fits: pa.Table, models: list[str], alpha: float) -> Audit:
 
 
 SUMMARY = pa.schema(
-    [
-        ("model", pa.string()),
-        ("compared", pa.int64()),
-        ("largest", pa.float64()),
-        ("median", pa.float64()),
-        ("decisions_differ", pa.int64()),
-        ("over_1_percent", pa.int64()),
-        ("failed_fast_only", pa.int64()),
-        ("failed_r_only", pa.int64()),
-    ]
+    columns(
+        "model: text; compared: count; largest median: number; "
+        "decisions_differ over_1_percent failed_fast_only failed_r_only: count"
+    )
 )
 
 

@@ -7,25 +7,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ordbridge.support.columns import columns
+
 FITS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("replicate", pa.int32()),
-        ("model", pa.string()),
-        ("engine", pa.string()),
-        ("term", pa.string()),
-        ("estimate", pa.float64()),
-        ("std_error", pa.float64()),
-        ("statistic", pa.float64()),
-        ("df", pa.float64()),
-        ("p_value", pa.float64()),
-        ("loglik", pa.float64()),
-        ("converged", pa.bool_()),
-        ("singular", pa.bool_()),
-        ("status", pa.string()),
-        ("message", pa.string()),
-        ("seconds", pa.float64()),
-    ]
+    columns("cell: text")
+    | {"replicate": pa.int32()}
+    | columns(
+        "model engine term: text; estimate std_error statistic df p_value loglik: number; converged singular: truth; "
+        "status message: text; seconds: number"
+    )
 )
 """The columns of the fits table."""
 

@@ -203,7 +203,7 @@ class Run(Result):
 
     @property
     def fits(self) -> pa.Table:
-        """One row a (cell, replicate, model, engine): numbers of the tested term, status, message, seconds.
+        """One row per (cell, replicate, model, engine): numbers of the tested term, status, message, seconds.
 
         Cells whose name begins with ``null:`` are not of the grid; critical values are taken from them.
         """
@@ -260,7 +260,7 @@ class Run(Result):
             "alpha": f"{alpha:g}",
             "seed": str(self.manifest["seed"]),
             "audit": f"{audit:g} of the datasets: {self.audit(alpha)}" if audit else "none",
-            "calibration": f"{self.calibration} datasets without an effect a design" if self.calibration else "none",
+            "calibration": f"{self.calibration} datasets without an effect per design" if self.calibration else "none",
         }
         return table.replace_schema_metadata(said)
 

@@ -24,6 +24,7 @@ from ordbridge.reliability.result import RELIABLE, Reliability, agreement_line, 
 from ordbridge.reliability.variance_components import ITEM, TEXT, Generalizability, generalizability, quick_draws
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
 from ordbridge.results import Finding, found, has, worst_first
+from ordbridge.support.columns import columns
 
 MOST_RATERS = 50  # of each text, that are looked at for reliable averages
 ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", "participants-within-systems",
@@ -31,49 +32,26 @@ ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", 
                  "different-scales", "no-variation", "no-system-column"}  # fmt: skip
 """What is wrong with ratings for a comparison of systems, or is said here in another way."""
 
-_TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()
 _SCHEMAS = {
-    "coefficients": {
-        **{name: _TEXT for name in ("criterion", "group", "coefficient")},
-        **{name: _FLOAT for name in ("estimate", "conf_low", "conf_high")},
-        **{name: _COUNT for name in ("n_items", "n_raters", "n_pairs", "n_missing")},
-        **{name: _FLOAT for name in ("statistic", "df", "p_value")},
-        **{name: _TEXT for name in ("raters", "definition", "note")},
-    },
-    "interpretations": {
-        **{name: _TEXT for name in ("criterion", "group", "coefficient")},
-        "estimate": _FLOAT,
-        **{name: _TEXT for name in interpretation.SCALES},
-    },
-    "pairs": {
-        **{name: _TEXT for name in ("criterion", "participant_a", "participant_b", "group_a", "group_b")},
-        "n_common": _COUNT,
-        "kappa": _FLOAT,
-        "gamma": _FLOAT,
-        "note": _TEXT,
-    },
-    "raters": {
-        **{name: _TEXT for name in ("criterion", "participant", "group")},
-        "n_items": _COUNT,
-        **{
-            name: _FLOAT
-            for name in ("mean", "leniency", "consistency", "mean_kappa", "mean_gamma", "leniency_p", "consistency_p")
-        },
-        "flagged": pa.bool_(),
-        "reason": _TEXT,
-    },
-    "categories": {
-        **{name: _TEXT for name in ("criterion", "participant", "category")},
-        "count": _COUNT,
-        "share": _FLOAT,
-    },
-    "stability": {"criterion": _TEXT, **WITHIN_RATERS},
-    "accuracy": {"criterion": _TEXT, **WITHIN_RATERS},
-    "summary": {
-        **{name: _TEXT for name in ("criterion", "group", "measure")},
-        **{name: _FLOAT for name in ("estimate", "conf_low", "conf_high")},
-    },
-    "checklist": {name: _TEXT for name in ("what", "answer")},
+    "coefficients": columns(
+        "criterion group coefficient: text; estimate conf_low conf_high: number; "
+        "n_items n_raters n_pairs n_missing: count; statistic df p_value: number; raters definition note: text"
+    ),
+    "interpretations": columns(
+        f"criterion group coefficient: text; estimate: number; {' '.join(interpretation.SCALES)}: text"
+    ),
+    "pairs": columns(
+        "criterion participant_a participant_b group_a group_b: text; n_common: count; kappa gamma: number; note: text"
+    ),
+    "raters": columns(
+        "criterion participant group: text; n_items: count; "
+        "mean leniency consistency mean_kappa mean_gamma leniency_p consistency_p: number; flagged: truth; reason: text"
+    ),
+    "categories": columns("criterion participant category: text; count: count; share: number"),
+    "stability": columns("criterion: text") | WITHIN_RATERS,
+    "accuracy": columns("criterion: text") | WITHIN_RATERS,
+    "summary": columns("criterion group measure: text; estimate conf_low conf_high: number"),
+    "checklist": columns("what answer: text"),
 }
 
 

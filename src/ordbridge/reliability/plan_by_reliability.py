@@ -14,16 +14,13 @@ from ordbridge.reliability.variance_components import ITEM, SYSTEM, TEXT, Genera
 from ordbridge.render.layout import Section, ShownTable
 from ordbridge.results import Finding, Result
 from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import interval_text, r_text
 
 ITEMS = (10, 25, 50, 100, 200, 400)
 MOST_RATERS = 50
 _SCHEMA = pa.schema(
-    [
-        *((name, pa.int64()) for name in ("items", "ratings_per_text", "ratings")),
-        *((name, pa.float64()) for name in ("estimate", "conf_low", "conf_high")),
-        ("reaches", pa.bool_()),
-    ]
+    columns("items ratings_per_text ratings: count; estimate conf_low conf_high: number; reaches: truth")
 )
 
 

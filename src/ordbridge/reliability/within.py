@@ -21,15 +21,10 @@ from ordbridge.reliability.correlation import test_retest
 from ordbridge.reliability.ratings import Ratings, prepare, read_ratings, require
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import proportion
+from ordbridge.support.columns import columns
 
 ALL = "all raters"
-WITHIN_RATERS = {
-    "participant": pa.string(),
-    "measure": pa.string(),
-    **{name: pa.float64() for name in ("estimate", "conf_low", "conf_high")},
-    "n_ratings": pa.int64(),
-    "note": pa.string(),
-}
+WITHIN_RATERS = columns("participant measure: text; estimate conf_low conf_high: number; n_ratings: count; note: text")
 
 
 def stability(

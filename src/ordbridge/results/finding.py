@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.results.catalogue import CATALOGUE
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import listed, p_text, r_text
 
 SEVERITIES = ("error", "warning", "note")
@@ -124,10 +125,7 @@ def findings_table(findings: Iterable[Finding]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-_SCHEMA = pa.schema(
-    [(name, pa.string()) for name in ("severity", "code", "subject", "what", "rows")]
-    + [("count", pa.int64()), ("remedy", pa.string())]
-)
+_SCHEMA = pa.schema(columns("severity code subject what rows: text; count: count; remedy: text"))
 
 
 def some_rows(rows: Sequence[int]) -> str:

@@ -15,54 +15,31 @@ from ordbridge.reliability.reading import ALL_RATINGS
 from ordbridge.render import figures
 from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import interval_text, listed, r_text
 
 NAMES = {"told_apart": "pairs told apart", "agreement": "Kendall's W", "agreement_low": "from", "agreement_high": "to"}
 
-TEXT, _FLOAT, _COUNT = pa.string(), pa.float64(), pa.int64()
-_CORRELATION = {"estimate": _FLOAT, "stars": TEXT, "p_value": _FLOAT}
+TEXT, _FLOAT = pa.string(), pa.float64()
 SCHEMAS: dict[str, dict[str, pa.DataType]] = {
-    "means": {"scale": TEXT, "system": TEXT, "mean": _FLOAT, "n_ratings": _COUNT},
-    "reliability": {
-        "scale": TEXT,
-        "kendall_w": _FLOAT,
-        "stars": TEXT,
-        **{name: _FLOAT for name in ("conf_low", "conf_high", "statistic", "df", "p_value")},
-        "over": TEXT,
-        "n_ranked": _COUNT,
-        "n_raters": _COUNT,
-    },
-    "interchangeability": {"scales": TEXT, "coefficient": TEXT, **_CORRELATION, "n_systems": _COUNT},
-    "sensitivity": {
-        "scale": TEXT,
-        "significant": _COUNT,
-        "of": _COUNT,
-        "alpha": _FLOAT,
-        "posthoc": TEXT,
-        "F": _FLOAT,
-        "p_value": _FLOAT,
-    },
-    "factors": {
-        "scale": TEXT,
-        "factor": TEXT,
-        "F": _FLOAT,
-        "stars": TEXT,
-        "df1": _COUNT,
-        "df2": _COUNT,
-        "p_value": _FLOAT,
-        "F_partial": _FLOAT,
-        "df2_partial": _COUNT,
-        "p_partial": _FLOAT,
-        "balanced": pa.bool_(),
-    },
-    "differences": {
-        **{name: TEXT for name in ("scale", "system_a", "system_b")},
-        "difference": _FLOAT,
-        "p_adjusted": _FLOAT,
-        "stars": TEXT,
-    },
-    "stability": {"scale": TEXT, **_CORRELATION, "conf_low": _FLOAT, "conf_high": _FLOAT, "n_ratings": _COUNT},
-    "validity": {"scale": TEXT, **_CORRELATION, "n_systems": _COUNT},
+    "means": columns("scale system: text; mean: number; n_ratings: count"),
+    "reliability": columns(
+        "scale: text; kendall_w: number; stars: text; conf_low conf_high statistic df p_value: number; "
+        "over: text; n_ranked n_raters: count"
+    ),
+    "interchangeability": columns(
+        "scales coefficient: text; estimate: number; stars: text; p_value: number; n_systems: count"
+    ),
+    "sensitivity": columns("scale: text; significant of: count; alpha: number; posthoc: text; F p_value: number"),
+    "factors": columns(
+        "scale factor: text; F: number; stars: text; df1 df2: count; p_value F_partial: number; "
+        "df2_partial: count; p_partial: number; balanced: truth"
+    ),
+    "differences": columns("scale system_a system_b: text; difference p_adjusted: number; stars: text"),
+    "stability": columns(
+        "scale: text; estimate: number; stars: text; p_value conf_low conf_high: number; n_ratings: count"
+    ),
+    "validity": columns("scale: text; estimate: number; stars: text; p_value: number; n_systems: count"),
 }
 
 

@@ -47,7 +47,7 @@ INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 
 def visible(text: str) -> str:
-    r"""Return text that only stands there: control characters, which could write over a terminal, are spelled out.
+    r"""Return inert text: control characters, which could write over a terminal, are spelled out.
 
     So are the marks that turn the direction of what follows them.
 

@@ -9,10 +9,12 @@ from ordbridge.models.inference.intervals import confint
 from ordbridge.models.inference.laplace_cost import LaplaceCheck, check_laplace
 from ordbridge.models.inference.marginal_means import equivalence, means
 from ordbridge.models.inference.proportionality import Assumptions, assumptions
+from ordbridge.models.inference.resampling import Draws
 
 __all__ = [
     "METHODS",
     "Assumptions",
+    "Draws",
     "LaplaceCheck",
     "assumptions",
     "check_laplace",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,37 +11,26 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.models.inference import bootstrap, f_ratio, likelihood_ratio, wald
 from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, term_labels
+from ordbridge.models.inference.resampling import Draws
 from ordbridge.results.finding import Finding, with_findings
 from ordbridge.support.arguments import choice
-from ordbridge.support.progress import Progress
+from ordbridge.support.columns import columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 METHODS = ("wald", "lrt", "bootstrap", "bartlett", "f")
-COLUMNS = {
-    "term": pa.string(),
-    "method": pa.string(),
-    "statistic": pa.float64(),
-    "df": pa.int64(),
-    "den_df": pa.float64(),
-    "p_value": pa.float64(),
-    "mc_error": pa.float64(),
-    "draws": pa.int64(),
-    "failed": pa.int64(),
-    "engine": pa.string(),
-}
+COLUMNS = columns(
+    "term method: text; statistic: number; df: count; den_df p_value mc_error: number; draws failed: count; "
+    "engine: text"
+)
 
 
 def test(
     fit: Fit,
     term: str | Mapping[str, float] | None,
     method: str,
-    draws: int,
-    seed: int,
-    jobs: int,
-    store: str | PathLike[str] | None,
-    progress: Callable[[Progress], None] | None,
+    how: Draws,
 ) -> pa.Table:
     """Test one term, or every term of the fixed part; see :meth:`ordbridge.Fit.test`."""
     choice("method", method, METHODS)
@@ -53,7 +41,7 @@ def test(
     notes: list[Finding] = []
     for one in terms:
         tested = hypothesis(fit, one)
-        found = _by(method, fit, tested, draws=draws, seed=seed, jobs=jobs, store=store, progress=progress)
+        found = _by(method, fit, tested, how)
         notes += (*tested.notes, *found.pop("notes", ()))
         row = {"term": tested.label, "method": method, "engine": fit.engine} | found
         rows.append({name: _known(row.get(name)) for name in COLUMNS})
@@ -61,11 +49,11 @@ def test(
     return with_findings(table, notes)
 
 
-def _by(method: str, fit: Fit, tested: Hypothesis, **options: Any) -> dict[str, Any]:
+def _by(method: str, fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, Any]:
     if method == "bootstrap":
-        return bootstrap.test(fit, tested, **options)
+        return bootstrap.test(fit, tested, how)
     if method == "bartlett":
-        return bootstrap.bartlett(fit, tested, **options)
+        return bootstrap.bartlett(fit, tested, how)
     alone: dict[str, Callable[[Fit, Hypothesis], dict[str, Any]]] = {
         "wald": wald.test,
         "lrt": likelihood_ratio.test,

@@ -19,9 +19,8 @@ comparisons are corrected for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import Hypothesis, on_rows
 from ordbridge.models.inference.resampling import (
     FAILURES,
+    Draws,
     Source,
     by_likelihood,
     native,
@@ -41,8 +41,6 @@ from ordbridge.models.inference.resampling import (
 from ordbridge.models.problem import Problem
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
-from ordbridge.support.arguments import whole
-from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -52,15 +50,7 @@ SAME = 1e-6  # ratios closer than this are equal: what differs is rounding
 BELOW = 1e-3  # by how much a larger model may end below a smaller one
 
 
-def test(
-    fit: Fit,
-    tested: Hypothesis,
-    draws: int = 999,
-    seed: int = 0,
-    jobs: int = 1,
-    store: str | PathLike[str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, object]:
+def test(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
     """Return statistic, p-value, its Monte Carlo error, and how many draws there were and could not be fitted.
 
     References
@@ -70,12 +60,11 @@ def test(
     linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9).
     Besag, J. & Clifford, P. (1991). Sequential Monte Carlo p-values. Biometrika 78, 301–304.
     """
-    whole("draws", draws, least=1)
-    whole("seed", seed, least=0)
-    comparison, observed, notes = prepare(fit, tested, seed)
+    draws = how.at_least(1).draws
+    comparison, observed, notes = prepare(fit, tested, how.seed)
     statistics: list[float] = []
     exceeding = 0
-    for (value,) in results(comparison, draws, jobs, store, progress):
+    for (value,) in results(comparison, how):
         statistics.append(value)
         exceeding += value >= observed - SAME
         if exceeding >= HIGH * (draws + 1):
@@ -83,15 +72,7 @@ def test(
     return _result(observed, tested.df, np.array(statistics)) | {"notes": (*notes, *_said(statistics, draws))}
 
 
-def bartlett(
-    fit: Fit,
-    tested: Hypothesis,
-    draws: int = 199,
-    seed: int = 0,
-    jobs: int = 1,
-    store: str | PathLike[str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, object]:
+def bartlett(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
     """Return the corrected ratio, its p-value against χ² with the error that comes from the draws, and their number.
 
     References
@@ -100,23 +81,15 @@ def bartlett(
     Halekoh, U. & Højsgaard, S. (2014). A Kenward-Roger approximation and parametric bootstrap methods for tests in
     linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9), section 5.
     """
-    observed, drawn, notes = ratios_of(fit, tested, whole("draws", draws, least=19), seed, jobs, store, progress)
+    observed, drawn, notes = ratios_of(fit, tested, how.at_least(19))
     ratios = np.array(list(drawn))
-    return corrected(observed, tested.df, ratios) | {"notes": (*notes, *_said(list(ratios), draws))}
+    return corrected(observed, tested.df, ratios) | {"notes": (*notes, *_said(list(ratios), how.draws))}
 
 
-def ratios_of(
-    fit: Fit,
-    tested: Hypothesis,
-    draws: int,
-    seed: int = 0,
-    jobs: int = 1,
-    store: str | PathLike[str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
+def ratios_of(fit: Fit, tested: Hypothesis, how: Draws) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
     """Return the observed likelihood ratio, those of the draws as they are wanted, and what there is to say."""
-    comparison, observed, notes = prepare(fit, tested, whole("seed", seed, least=0))
-    return observed, (value for (value,) in results(comparison, draws, jobs, store, progress)), notes
+    comparison, observed, notes = prepare(fit, tested, how.at_least(1).seed)
+    return observed, (value for (value,) in results(comparison, how)), notes
 
 
 def corrected(observed: float, df: int, ratios: np.ndarray) -> dict[str, object]:

@@ -14,9 +14,7 @@ Profile and bootstrap come from native fits by maximum likelihood, as R's ``conf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import on_rows
 from ordbridge.models.inference.resampling import (
     FAILURES,
+    Draws,
     Source,
     by_likelihood,
     native,
@@ -38,24 +37,15 @@ from ordbridge.models.inference.resampling import (
 from ordbridge.models.problem import Estimates
 from ordbridge.results.finding import Finding, with_findings
 from ordbridge.results.finding import found as noticed
-from ordbridge.support.arguments import choice, proportion, whole
-from ordbridge.support.progress import Progress
+from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.columns import columns
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 METHODS = ("wald", "profile", "bootstrap")
 Key = tuple[str, str | None, str | None]  # effect, group, term
-COLUMNS = {
-    "effect": pa.string(),
-    "group": pa.string(),
-    "term": pa.string(),
-    "estimate": pa.float64(),
-    "conf_low": pa.float64(),
-    "conf_high": pa.float64(),
-    "method": pa.string(),
-    "engine": pa.string(),
-}
+COLUMNS = columns("effect group term: text; estimate conf_low conf_high: number; method engine: text")
 BETTER = 1e-3  # log likelihood by which a held value may beat the optimum: rounding
 STEPS = 40  # after which an end that has not come is infinitely far away
 
@@ -64,11 +54,7 @@ def confint(
     fit: Fit,
     method: str,
     conf_level: float,
-    draws: int,
-    seed: int,
-    jobs: int,
-    store: str | PathLike[str] | None,
-    progress: Callable[[Progress], None] | None,
+    how: Draws,
 ) -> pa.Table:
     """Return an interval for every parameter; see :meth:`ordbridge.Fit.confint`."""
     choice("method", method, METHODS)
@@ -86,8 +72,8 @@ def confint(
         if method == "profile":
             ends = _profile_ends(engine_module("fast").profile(problem), conf_level, notes)
         else:
-            work = Estimation(Source.of(problem, found, whole("seed", seed, least=0)), tuple(_estimates(found)))
-            drawn = np.array(list(results(work, whole("draws", draws, least=19), jobs, store, progress)))
+            work = Estimation(Source.of(problem, found, how.at_least(19).seed), tuple(_estimates(found)))
+            drawn = np.array(list(results(work, how)))
             limits = zip(*percentiles(drawn, conf_level, notes), strict=True)
             ends = {key: (float(low), float(high)) for key, (low, high) in zip(work.keys, limits, strict=True)}
     rows_out = [

@@ -11,17 +11,9 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.links import LINKS
 from ordbridge.models.prepare import THRESHOLDS
+from ordbridge.support.columns import columns
 
-KINDS = {
-    "link": pa.string(),
-    "threshold": pa.string(),
-    "loglik": pa.float64(),
-    "edf": pa.int64(),
-    "aic": pa.float64(),
-    "delta_aic": pa.float64(),
-    "converged": pa.bool_(),
-    "note": pa.string(),
-}
+KINDS = columns("link threshold: text; loglik: number; edf: count; aic delta_aic: number; converged: truth; note: text")
 
 
 def compare_links(fit: Fit) -> pa.Table:

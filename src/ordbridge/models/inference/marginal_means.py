@@ -18,8 +18,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +36,7 @@ from ordbridge.models.inference.linear_df import linear_df
 from ordbridge.models.inference.reference_rows import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.resampling import (
     FAILURES,
+    Draws,
     Source,
     by_likelihood,
     native,
@@ -49,8 +49,7 @@ from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, findings_of, found, with_findings
 from ordbridge.results.result import Result
-from ordbridge.support.arguments import choice, number, proportion, whole
-from ordbridge.support.progress import Progress
+from ordbridge.support.arguments import choice, number, proportion
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -175,11 +174,7 @@ def means(
     conf_level: float,
     method: str,
     df: str,
-    draws: int,
-    seed: int,
-    jobs: int,
-    store: str | PathLike[str] | None,
-    progress: Callable[[Progress], None] | None,
+    how: Draws,
 ) -> Means:
     """Return means and pairwise differences; see :meth:`ordbridge.Fit.means`."""
     choice("on", on, SCALES)
@@ -199,7 +194,7 @@ def means(
         notes.append(found("z-instead-of-t"))
     low, high, p_value, p_adjusted, statistic = _inferred(lines, estimate, error, own, adjust, conf_level)
     if method == "bootstrap":
-        low, high = _bootstrap(fit, grid, value, conf_level, draws, seed, jobs, store, progress, notes)
+        low, high = _bootstrap(fit, grid, value, conf_level, how, notes)
         p_value = p_adjusted = statistic = np.full(len(lines), np.nan)
     table = pa.table(
         {
@@ -232,7 +227,7 @@ def equivalence(
     proportion("alpha", alpha)
     if number("margin", margin) <= 0:
         raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
-    found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, 0, 0, 1, None, None)
+    found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, Draws(0))
     rows = found.differences.to_pylist()
     out = []
     for row in rows:
@@ -460,17 +455,13 @@ def _bootstrap(
     grid: ReferenceGrid,
     value: Callable[[Estimates, Matrices], np.ndarray],
     conf_level: float,
-    draws: int,
-    seed: int,
-    jobs: int,
-    store: Any,
-    progress: Callable[[Progress], None] | None,
+    how: Draws,
     notes: list[Finding],
 ) -> tuple[np.ndarray, np.ndarray]:
     problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
     found = native("method='bootstrap'", problem, instead="delta")
     notes += native_notes(fit, found)
-    source = Source.of(problem, found, whole("seed", seed, least=0))
+    source = Source.of(problem, found, how.at_least(19).seed)
     work = Values(source, grid, value, len(value(found, engine_module("fast").matrices(problem, found, grid.columns))))
-    drawn = np.array(list(results(work, whole("draws", draws, least=19), jobs, store, progress)))
+    drawn = np.array(list(results(work, how)))
     return percentiles(drawn, conf_level, notes)

@@ -31,6 +31,7 @@ from ordbridge.models.inference.reference_rows import level_word, reference_grid
 from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.results.finding import has
 from ordbridge.support.arguments import proportion
+from ordbridge.support.columns import columns
 from ordbridge.support.formatting import p_text
 
 if TYPE_CHECKING:
@@ -40,15 +41,7 @@ LEVEL = 0.05
 FEW = 10  # a number with more values is a quantity
 INVALID = ("hessian-not-a-number", "hessian-degenerate", "gradient-too-large", "thresholds-not-increasing",
            "optimiser-failed")  # fmt: skip
-TEST = {
-    "term": pa.string(),
-    "df": pa.int64(),
-    "loglik": pa.float64(),
-    "aic": pa.float64(),
-    "statistic": pa.float64(),
-    "p_value": pa.float64(),
-    "note": pa.string(),
-}
+TEST = columns("term: text; df: count; loglik aic statistic p_value: number; note: text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,15 +221,7 @@ def _factor(fit: Fit, factor: str | None) -> tuple[str | None, Term | None]:
     return column, known[column]
 
 
-THRESHOLDS = {
-    "level": pa.string(),
-    "threshold": pa.string(),
-    "estimate": pa.float64(),
-    "std_error": pa.float64(),
-    "conf_low": pa.float64(),
-    "conf_high": pa.float64(),
-    "moved_alike": pa.float64(),
-}
+THRESHOLDS = columns("level threshold: text; estimate std_error conf_low conf_high moved_alike: number")
 SPREAD = {"level": pa.string(), "estimate": pa.float64(), "conf_low": pa.float64(), "conf_high": pa.float64()}
 
 

@@ -29,6 +29,7 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.reading.tables import to_arrow
 from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.columns import columns
 
 Structure = dict[str, tuple[str, ...]]  # per grouping factor the predictors with slopes
 BOTH = 3  # so many levels of a group must have two levels of a factor, for their covariance to mean anything
@@ -138,17 +139,10 @@ def random_effects(
     )
 
 
-STEP_KINDS = {
-    "step": pa.int64(),
-    "formula": pa.string(),
-    "left_out": pa.string(),
-    "loglik": pa.float64(),
-    "edf": pa.int64(),
-    "statistic": pa.float64(),
-    "df": pa.int64(),
-    "p_value": pa.float64(),
-    "kept": pa.bool_(),
-}
+STEP_KINDS = columns(
+    "step: count; formula left_out: text; loglik: number; edf: count; statistic: number; df: count; "
+    "p_value: number; kept: truth"
+)
 
 
 def _identified(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.reading.source import text_of
 from ordbridge.render.notebook import bar_in_notebook
 from ordbridge.results.finding import Finding, found
-from ordbridge.support.arguments import file_to_write, number_of_workers
+from ordbridge.support.arguments import file_to_write, number_of_workers, whole
 from ordbridge.support.child_processes import deaf_workers
 from ordbridge.support.progress import Progress
 
@@ -95,21 +95,31 @@ class Work(Protocol):
         """Return the numbers of one draw, NaN if there are none."""
 
 
-def results(
-    work: Work,
-    draws: int,
-    jobs: int = 1,
-    store: str | PathLike[str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> Iterator[list[float]]:
+class Draws(NamedTuple):
+    """How a bootstrap draws: how often at most, from which seed, in how many processes, kept where, told to whom."""
+
+    draws: int
+    seed: int = 0
+    jobs: int = 1
+    store: str | PathLike[str] | None = None
+    progress: Callable[[Progress], None] | None = None
+
+    def at_least(self, least: int) -> Draws:
+        """Return it, if there are enough draws for what is asked."""
+        whole("draws", self.draws, least=least)
+        whole("seed", self.seed, least=0)
+        return self
+
+
+def results(work: Work, how: Draws) -> Iterator[list[float]]:
     """Yield the numbers of the draws in their order: first those that are stored, then new ones."""
     failures, pace = 0, _Pace()
-    with bar_in_notebook(progress) as tell:
-        for done, values in enumerate(_results(work, draws, number_of_workers(jobs), store, pace), start=1):
+    with bar_in_notebook(how.progress) as tell:
+        for done, values in enumerate(_results(work, how, pace), start=1):
             failures += math.isnan(values[0])
             if tell is not None:
-                left = (draws - done) / pace.rate if pace.rate else None
-                tell(Progress(done, draws, pace.rate, left, failures, "draws"))
+                left = (how.draws - done) / pace.rate if pace.rate else None
+                tell(Progress(done, how.draws, pace.rate, left, failures, "draws"))
             yield values
 
 
@@ -125,12 +135,11 @@ class _Pace:
         return self.made / max(self.seconds, 1e-9)
 
 
-def _results(
-    work: Work, draws: int, jobs: int, store: str | PathLike[str] | None, pace: _Pace
-) -> Iterator[list[float]]:
+def _results(work: Work, how: Draws, pace: _Pace) -> Iterator[list[float]]:
     from joblib import Parallel, delayed
 
-    known = _Store(work.fingerprint, store)
+    draws, jobs = how.draws, number_of_workers(how.jobs)
+    known = _Store(work.fingerprint, how.store)
     yield from known.values[:draws]
     begins = range(len(known.values), draws, BATCH)
     with Parallel(n_jobs=jobs, return_as="generator") as pool:
