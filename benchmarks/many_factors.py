@@ -171,7 +171,7 @@ def main() -> None:
         df = "–" if fast["df"] is None else f"{fast['df']:.4f}"
         text = f"| {name} | {fast['seconds']:.4f} | {fast['loglik']:.8f} | {df} | {fast['evaluations']} "
         if arguments.r and model == "lmer":
-            r = measured(name, "ordinal")
+            r = measured(name, "r")
             ratio = f"{r['seconds'] / fast['seconds']:.0f}"
             text += f"| {r['seconds']:.3f} | {ratio} | {fast['loglik'] - r['loglik']:+.1e} | {r['df']:.4f} |"
         else:
