@@ -258,7 +258,8 @@ void invert_lower(const double* L, Size m, double* X) {
 }
 
 void inverse(const double* L, Size m, double* out) {
-    std::vector<double> X(m * m);
+    static thread_local std::vector<double> X;  // large, and needed in every evaluation
+    if (X.size() < static_cast<std::size_t>(m * m)) X.resize(m * m);
     invert_lower(L, m, X.data());
     if (m <= SMALL) return square_small(X.data(), m, out);
     std::fill(out, out + m * m, 0.0);
