@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dense.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace ordbridge {
@@ -235,23 +236,8 @@ void FamilyElimination::subtract_squares(const Component& c) {
         const dense::View U = dense::view(&values_[c.U], c.rows, c.size);
         return dense::add_product(-1.0, U.transposed(), U, S, c.size, dense::Part::lower);
     }
-    Vector sum;
-    for (std::size_t g = c.first; g < c.last; ++g) {
-        const Block& block = blocks_[g];
-        const int w = block.width;
-        const double* U = &values_[block.U];
-        sum.resize(w);
-        for (int i = 0; i < w; ++i) {
-            double* row = S + static_cast<std::size_t>(block.columns[i]) * c.size;
-            std::fill(sum.begin(), sum.begin() + i + 1, 0.0);
-            for (int k = 0; k < block.size; ++k) {
-                const double factor = U[static_cast<std::size_t>(k) * w + i], *other = U + static_cast<std::size_t>(k) * w;
-                if (factor == 0.0) continue;
-                for (int j = 0; j <= i; ++j) sum[j] += factor * other[j];
-            }
-            for (int j = 0; j <= i; ++j) row[block.columns[j]] -= sum[j];
-        }
-    }
+    for (std::size_t g = c.first; g < c.last; ++g)
+        rows::subtract_square(&values_[blocks_[g].U], blocks_[g].size, blocks_[g].width, blocks_[g].columns.data(), S, c.size);
 }
 
 double FamilyElimination::factorise(const BlockMatrix& M) {
@@ -336,22 +322,12 @@ void FamilyElimination::invert_blocks(const Component& c) {
             upper_solve(&values_[blocks_[g].A], blocks_[g].size, &W[blocks_[g].U - c.U], blocks_[g].width);
     if (c.full && c.size)
         dense::add_product(-1.0, dense::view(W.data(), c.rows, c.size), dense::view(N22, c.size, c.size), &inverse_[c.U], c.size);
-    Vector row;
     for (std::size_t g = c.first; g < c.last; ++g) {
         const Block& block = blocks_[g];
         const int b = block.size, w = block.width;
         const double* weights = W.data() + (block.U - c.U);
         double* across = inverse_.data() + block.U;
-        row.resize(w);
-        for (int i = 0; !c.full && i < w; ++i) {
-            const double* from = N22 + static_cast<std::size_t>(block.columns[i]) * c.size;
-            for (int j = 0; j < w; ++j) row[j] = from[block.columns[j]];
-            for (int k = 0; k < b; ++k) {
-                const double factor = weights[static_cast<std::size_t>(k) * w + i];
-                double* to = across + static_cast<std::size_t>(k) * w;
-                for (int j = 0; j < w; ++j) to[j] -= factor * row[j];
-            }
-        }
+        if (!c.full) rows::subtract_product(weights, b, w, block.columns.data(), N22, c.size, across);
         own.resize(static_cast<std::size_t>(b) * b);
         dense::inverse(&values_[block.A], b, own.data());
         for (int a = 0; a < b; ++a)

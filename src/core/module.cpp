@@ -337,6 +337,7 @@ NB_MODULE(_core, m) {
                 new (self) Design(make_design(levels, columns, sizes, components));
             },
             "level"_a, "z"_a, "component"_a)
+        .def_rw("one_by_one", &Design::one_by_one, "Whether levels are eliminated one by one even where that is slower.")
         .def_prop_ro("effects", [](const Design& self) { return self.effects; }, "Number of random effects.");
 
     nb::class_<Factored>(m, "Elimination", "H = I + Z~'D Z~ in factored form, with Z~ = Z L.")

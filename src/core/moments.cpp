@@ -440,7 +440,8 @@ Moments moments_of(const Design& design, const Elimination& elimination, const B
         out.own.emplace_back(p * p, 0.0);
         for (int g = 0; g < factors; ++g) out.pair.emplace_back(p * p * design.factors[g].size * design.factors[g].size, 0.0);
     }
-    if (factors > 2) {
+    const auto* by_factors = dynamic_cast<const CrossedElimination*>(&elimination);
+    if (!by_factors) {
         if (const auto* family = dynamic_cast<const FamilyElimination*>(&elimination))
             add_family_moments(design, *family, M, L, out);
         else
@@ -448,7 +449,7 @@ Moments moments_of(const Design& design, const Elimination& elimination, const B
         add_products_of(design, elimination, M, L, F, width, out);
         return out;
     }
-    const auto& crossed = dynamic_cast<const CrossedElimination&>(elimination);
+    const CrossedElimination& crossed = *by_factors;
     const int q = design.factors[0].size, m = design.factors[0].levels * q;
     const First first = eliminated(crossed.factors_of_first(), L[0], M.own[0], q);
     Vector BF(static_cast<std::size_t>(m) * width, 0.0);
