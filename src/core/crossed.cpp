@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dense.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 #include "sizes.hpp"
 
@@ -181,25 +182,29 @@ void CrossedElimination::add_to_diagonal(const Component& c, const Vector& M22, 
     }
 }
 
-// S -= sum over the levels g of U_g'U_g, lower triangle (partners are sorted), where few pairs are in the data
-void CrossedElimination::subtract_squares(Component& c) const {
+// Set the rows of U_g from the blocks of its pairs one after the other, and which columns of S they are.
+void CrossedElimination::gather(const Component& c, int g, const double* blocks, Vector& U, std::vector<int>& columns) const {
+    const int begin = pairs_->begin[g], width = (pairs_->begin[g + 1] - begin) * q2_;
+    U.resize(static_cast<std::size_t>(q1_) * width);
+    columns.resize(width);
     with_sizes(q1_, q2_, [&](auto q1, auto q2) {
-        for (int g = c.first1; g < c.last1; ++g)
-            for (int p = pairs_->begin[g]; p < pairs_->begin[g + 1]; ++p) {
-                const double* U = &U_[static_cast<std::size_t>(p) * q1 * q2];
-                double* down = &c.S[static_cast<std::size_t>(pairs_->partner[p] - c.first2) * q2 * c.size];
-                for (int other = pairs_->begin[g]; other <= p; ++other) {
-                    const double* V = &U_[static_cast<std::size_t>(other) * q1 * q2];
-                    double* at = down + (pairs_->partner[other] - c.first2) * q2;
-                    for (int a = 0; a < q2; ++a)
-                        for (int b = 0; b < q2; ++b) {
-                            double total = 0.0;
-                            for (int k = 0; k < q1; ++k) total += U[k * q2 + a] * V[k * q2 + b];
-                            at[static_cast<std::size_t>(a) * c.size + b] -= total;
-                        }
-                }
+        for (int p = begin; p < pairs_->begin[g + 1]; ++p, blocks += q1 * q2)
+            for (int b = 0; b < q2; ++b) {
+                const int at = (p - begin) * q2 + b;
+                columns[at] = (pairs_->partner[p] - c.first2) * q2 + b;
+                for (int a = 0; a < q1; ++a) U[static_cast<std::size_t>(a) * width + at] = blocks[a * q2 + b];
             }
     });
+}
+
+// S -= sum over the levels g of U_g'U_g, lower triangle (partners are sorted), where few pairs are in the data
+void CrossedElimination::subtract_squares(Component& c) const {
+    Vector U;
+    std::vector<int> columns;
+    for (int g = c.first1; g < c.last1; ++g) {
+        gather(c, g, &U_[static_cast<std::size_t>(pairs_->begin[g]) * q1_ * q2_], U, columns);
+        rows::subtract_square(U.data(), q1_, static_cast<int>(columns.size()), columns.data(), c.S.data(), c.size);
+    }
 }
 
 double CrossedElimination::factorise(const BlockMatrix& M) {
@@ -335,34 +340,27 @@ void CrossedElimination::inverse_full(const Component& c, const Vector& N22, Blo
 }
 
 void CrossedElimination::inverse_by_pairs(const Component& c, const Vector& N22, BlockMatrix& N) const {
-    with_sizes(q1_, q2_, [&](auto q1, auto q2) {
-        Vector W;
-        for (int g = c.first1; g < c.last1; ++g) {
-            const int begin = pairs_->begin[g], end = pairs_->begin[g + 1];
-            W.assign(U_.begin() + static_cast<std::size_t>(begin) * q1 * q2, U_.begin() + static_cast<std::size_t>(end) * q1 * q2);
-            double* own = &N.own[0][static_cast<std::size_t>(g) * q1 * q1];
-            for (int p = begin; p < end; ++p)
-                upper_solve(&A_[static_cast<std::size_t>(g) * q1 * q1], q1, &W[static_cast<std::size_t>(p - begin) * q1 * q2],
-                            q2, q2);
+    Vector W, across;
+    std::vector<int> columns;
+    for (int g = c.first1; g < c.last1; ++g) {
+        const int begin = pairs_->begin[g], end = pairs_->begin[g + 1];
+        gather(c, g, &U_[static_cast<std::size_t>(begin) * q1_ * q2_], W, columns);
+        const int width = static_cast<int>(columns.size());
+        with_size(q1_, [&](auto q) { upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, W.data(), width, width); });
+        across.assign(W.size(), 0.0);
+        rows::subtract_product(W.data(), q1_, width, columns.data(), N22.data(), c.size, across.data());
+        double* own = &N.own[0][static_cast<std::size_t>(g) * q1_ * q1_];
+        for (int a = 0; a < q1_; ++a)
+            for (int b = 0; b <= a; ++b)
+                own[a * q1_ + b] -= dense::dot(&across[static_cast<std::size_t>(a) * width], &W[static_cast<std::size_t>(b) * width], width);
+        with_sizes(q1_, q2_, [&](auto q1, auto q2) {
             for (int p = begin; p < end; ++p) {
                 double* block = &N.cross[0][static_cast<std::size_t>(p) * q1 * q2];
-                std::fill(block, block + q1 * q2, 0.0);
-                const std::size_t column = static_cast<std::size_t>(pairs_->partner[p] - c.first2) * q2;
-                for (int other = begin; other < end; ++other) {
-                    const double* w = &W[static_cast<std::size_t>(other - begin) * q1 * q2];
-                    const double* n = &N22[static_cast<std::size_t>(pairs_->partner[other] - c.first2) * q2 * c.size + column];
-                    for (int k = 0; k < q2; ++k)
-                        for (int a = 0; a < q1; ++a)
-                            for (int b = 0; b < q2; ++b)
-                                block[a * q2 + b] -= w[a * q2 + k] * n[static_cast<std::size_t>(k) * c.size + b];
-                }
-                const double* w = &W[static_cast<std::size_t>(p - begin) * q1 * q2];
                 for (int a = 0; a < q1; ++a)
-                    for (int b = 0; b <= a; ++b)
-                        for (int k = 0; k < q2; ++k) own[a * q1 + b] -= block[a * q2 + k] * w[b * q2 + k];
+                    for (int b = 0; b < q2; ++b) block[a * q2 + b] = across[static_cast<std::size_t>(a) * width + (p - begin) * q2 + b];
             }
-        }
-    });
+        });
+    }
 }
 
 void CrossedElimination::selected_inverse(BlockMatrix& N) {

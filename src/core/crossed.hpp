@@ -41,6 +41,7 @@ class CrossedElimination final : public Elimination {
     void inverse_of_first(BlockMatrix& N) const;
     void fill(const Component& c, const Vector& blocks, double* out) const;
     void add_to_diagonal(const Component& c, const Vector& M22, double* S) const;
+    void gather(const Component& c, int g, const double* blocks, Vector& U, std::vector<int>& columns) const;
     void subtract_squares(Component& c) const;
     Vector weights(const Component& c) const;
     void inverse_full(const Component& c, const Vector& N22, BlockMatrix& N) const;

@@ -32,6 +32,7 @@ struct Pairs {
 
 struct Design {
     int n = 0, effects = 0;
+    bool one_by_one = false;  // whether levels are eliminated one by one, as they are only where that is faster
     std::vector<Factor> factors;
     std::vector<Pairs> pairs;  // of factors (0, 1), (0, 2), (1, 2), …: for every factor, with all before it
     int components() const { return static_cast<int>(factors[0].component.size()) - 1; }

@@ -1,13 +1,37 @@
 #include "elimination.hpp"
 
 #include "crossed.hpp"
+#include "family.hpp"
 #include "sparse.hpp"
 
 namespace ordbridge {
+namespace {
+
+constexpr double CHEAP = 1e10;  // multiplications below which no other way is looked for
+constexpr double DENSE = 8.0;   // how many of a dense matrix take as long as one of a level and its neighbours
+constexpr int LARGE = 300;      // effects of a second factor from which two factors are a family and the rest as well
+
+// With many levels and few effects of each, second derivatives by families need fewer products of matrices.
+bool is_large(const Design& design) {
+    const Factor &first = design.factors[0], &second = design.factors[1];
+    if (first.size > 2 || second.size > 2) return false;
+    for (int c = 0; c < design.components(); ++c)
+        if ((second.component[c + 1] - second.component[c]) * second.size >= LARGE) return true;
+    return false;
+}
+
+}  // namespace
 
 std::unique_ptr<Elimination> make_elimination(const Design& design) {
-    if (design.factors.size() > 2) return std::make_unique<SparseElimination>(design);
-    return std::make_unique<CrossedElimination>(design);
+    const std::size_t factors = design.factors.size();
+    if (design.one_by_one) return std::make_unique<SparseElimination>(design);
+    if (factors == 1 || (factors == 2 && !is_large(design))) return std::make_unique<CrossedElimination>(design);
+    const FamilyElimination::Choice choice = FamilyElimination::choose(design);
+    if (factors > 2 && choice.cost > CHEAP) {
+        auto sparse = std::make_unique<SparseElimination>(design);
+        if (DENSE * sparse->cost() < choice.cost) return sparse;
+    }
+    return std::make_unique<FamilyElimination>(design, choice);
 }
 
 }  // namespace ordbridge

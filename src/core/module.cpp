@@ -64,7 +64,7 @@ RatingData rating_data(int link, const Integers& y, const Matrix& X, const Matri
                        const std::optional<Doubles>& offset) {
     if (X.shape(0) != y.size()) throw std::invalid_argument("y and X have different numbers of rows");
     RatingData data{link_of(link), integers(y), vector(X), count(X.shape(1)), vector(jacobian), count(jacobian.shape(1)),
-                    {}, 0, {}, 0, {}, {}};
+                    count(jacobian.shape(0)), {}, 0, {}, 0, {}, {}};
     if (nominal) data.nominal = vector(*nominal), data.nominals = count(nominal->shape(1));
     if (scale) data.scale = vector(*scale), data.scales = count(scale->shape(1));
     if (weights) data.weights = vector(*weights);
@@ -337,6 +337,7 @@ NB_MODULE(_core, m) {
                 new (self) Design(make_design(levels, columns, sizes, components));
             },
             "level"_a, "z"_a, "component"_a)
+        .def_rw("one_by_one", &Design::one_by_one, "Whether levels are eliminated one by one even where that is slower.")
         .def_prop_ro("effects", [](const Design& self) { return self.effects; }, "Number of random effects.");
 
     nb::class_<Factored>(m, "Elimination", "H = I + Z~'D Z~ in factored form, with Z~ = Z L.")

@@ -1,4 +1,4 @@
-// Loops over the one, two or three random effects of a level with their number known to the compiler.
+// Loops over the one to four random effects of a level with their number known to the compiler.
 #pragma once
 
 #include <type_traits>
@@ -17,6 +17,7 @@ inline void with_size(int size, F&& f) {
         case 1: return f(std::integral_constant<int, 1>{});
         case 2: return f(std::integral_constant<int, 2>{});
         case 3: return f(std::integral_constant<int, 3>{});
+        case 4: return f(std::integral_constant<int, 4>{});
         default: return f(AnySize{size});
     }
 }

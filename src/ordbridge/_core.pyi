@@ -33,6 +33,7 @@ def fit_clm(
 
 class Design:
     def __init__(self, level: Sequence[Array], z: Sequence[Array], component: Sequence[Array]) -> None: ...
+    one_by_one: bool
     @property
     def effects(self) -> int: ...
 

@@ -30,6 +30,22 @@ CASES = {
         lambda rng: [np.arange(160) // 2, np.arange(160) // 8, np.arange(160) // 40, rng.integers(0, 6, 160)],
     ),
     "nested alone": (3, (1, 1, 2), lambda rng: [np.arange(160) // 4, np.arange(160) // 16, np.arange(160) // 80]),
+    "two interactions": (
+        4,
+        (1, 1, 1, 1),
+        lambda rng: [
+            (rater := rng.integers(0, 9, 200)),
+            (item := rng.integers(0, 14, 200)),
+            3 * rater + (system := rng.integers(0, 3, 200)),
+            3 * item + system,
+        ],
+    ),
+    "many levels of both": (2, (2, 2), lambda rng: [rng.integers(0, 200, 900), rng.integers(0, 180, 900)]),
+    "two components of three": (
+        3,
+        (1, 2, 1),
+        lambda rng: [np.arange(200) // 100 * k + rng.integers(0, k, 200) for k in (15, 12, 7)],
+    ),
     "large component": (
         2,
         (2, 2),
@@ -38,8 +54,9 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_elimination_gives_the_dense_answers(name: str) -> None:
+def test_elimination_gives_the_dense_answers(name: str, one_by_one: bool) -> None:
     rng = np.random.default_rng(3)
     _, sizes, make = CASES[name]
     groups = [np.unique(g, return_inverse=True)[1] for g in make(rng)]
@@ -55,6 +72,7 @@ def test_elimination_gives_the_dense_answers(name: str) -> None:
     scaled = [L[f] / 1.0 for f in structure.factors]
     for own, scale in zip(scaled, structure.scales, strict=True):
         own *= scale[:, None]  # the core's columns are divided by their scales
+    structure.core.one_by_one = one_by_one
     found = _core.Elimination(structure.core, scaled, d[structure.order])
     assert found.log_determinant == pytest.approx(np.linalg.slogdet(H)[1], rel=1e-12)
 

@@ -23,9 +23,14 @@ class Case:
         blocks: tuple[int, ...] | None = None,
         levels: tuple[int, ...] = (7, 12, 5),
         n: int = 80,
+        within: int = 0,
     ) -> None:
         rng = np.random.default_rng(0)
         self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in levels[:factors]]
+        if within:  # and every factor's levels within so many systems
+            system = rng.integers(0, within, n)
+            self.groups += [np.unique(within * g + system, return_inverse=True)[1] for g in self.groups]
+            factors *= 2
         self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
         self.X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
         effects = sum(rng.normal(size=(g.max() + 1, q))[g] * z for g, z in zip(self.groups, self.Z, strict=True)).sum(
@@ -78,10 +83,12 @@ def test_deviance_is_the_dense_one_and_its_gradient_exact(
         Case(2, 1, levels=(560, 600), n=2000),
         Case(3, 1),
         Case(3, 2, n=150),
+        Case(2, 1, n=200, within=3),
+        Case(1, 2, n=200, within=3, levels=(15,)),
     ],
     ids=[
         *("one factor", "scalars", "vectors", "uncorrelated", "few pairs", "many levels", "many levels, vectors"),
-        *("many levels of both", "three", "three vectors"),
+        *("many levels of both", "three", "three vectors", "interactions", "nested vectors"),
     ],
 )
 @pytest.mark.slow
@@ -103,6 +110,24 @@ def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> Non
         for exact, (a, b, c, d) in ((hessian[k], gradients), (jacobian[k], covariances)):
             difference = (a - 8 * b + 8 * c - d) / 12e-4
             np.testing.assert_allclose(exact, difference, atol=1e-7 * max(1.0, np.abs(exact).max()))
+
+
+@pytest.mark.parametrize("zeros", [0, 2])
+@pytest.mark.parametrize("case", [Case(3, 2, n=150), Case(2, 1, n=200, within=3)], ids=["three", "interactions"])
+def test_second_derivatives_level_by_level_are_those_of_families(case: Case, zeros: int) -> None:
+    x = np.random.default_rng(1).normal(0.0, 0.6, case.layout.factor.size)
+    x[np.flatnonzero(case.layout.diagonal)[:zeros]] = 0.0
+    found = []
+    for one_by_one in (False, True):
+        case.structure.core.one_by_one = one_by_one
+        objective, _ = case.objective(True)
+        found.append((objective(x), objective.second_derivatives()))
+    case.structure.core.one_by_one = False
+    (value, gradient), (hessian, jacobian) = found[0]
+    assert value == pytest.approx(found[1][0][0], rel=1e-12)
+    np.testing.assert_allclose(gradient, found[1][0][1], atol=1e-9)
+    np.testing.assert_allclose(hessian, found[1][1][0], atol=1e-9 * np.abs(hessian).max())
+    np.testing.assert_allclose(jacobian, found[1][1][1], atol=1e-9 * np.abs(jacobian).max())
 
 
 def test_degrees_of_freedom_are_those_of_an_analysis_of_variance() -> None:

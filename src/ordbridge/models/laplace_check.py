@@ -183,6 +183,9 @@ def _log_probability(link: str, upper: np.ndarray, lower: np.ndarray) -> np.ndar
     """Return log(F(upper) - F(lower)), from the upper tail where both are positive."""
     cdf, tail = LINKS[link].cdf, LINKS[MIRRORED[link]].cdf
     flip = lower > 0
+    if MIRRORED[link] == link:  # then either end needs one of the two
+        probability = cdf(np.where(flip, -lower, upper)) - cdf(np.where(flip, -upper, lower))
+        return np.log(np.maximum(probability, 1e-300))
     with np.errstate(over="ignore"):
         probability = np.where(flip, tail(-lower) - tail(-upper), cdf(upper) - cdf(lower))
     return np.log(np.maximum(probability, 1e-300))
