@@ -9,6 +9,7 @@ from __future__ import annotations
 from ordbridge.results.catalogue.comparison import KINDS as COMPARISON
 from ordbridge.results.catalogue.judges import KINDS as JUDGES
 from ordbridge.results.catalogue.kind import FindingKind
+from ordbridge.results.catalogue.logs import KINDS as LOGS
 from ordbridge.results.catalogue.models import KINDS as MODELS
 from ordbridge.results.catalogue.planning import KINDS as PLANNING
 from ordbridge.results.catalogue.power import KINDS as POWER
@@ -20,6 +21,7 @@ __all__ = ["CATALOGUE", "PARTS", "FindingKind"]
 PARTS = {
     "comparison": COMPARISON,
     "judges": JUDGES,
+    "logs": LOGS,
     "models": MODELS,
     "planning": PLANNING,
     "power": POWER,
