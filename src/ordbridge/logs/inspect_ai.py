@@ -72,11 +72,9 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
     about = header.get("eval") or {}
     if not about.get("model") or not about.get("task"):
         raise InputError(f"{path} does not say which model was evaluated in which task")
-    grader = ((about.get("model_roles") or {}).get("grader") or {}) if isinstance(about.get("model_roles"), dict) else {}
     log = EvalLog(
         str(path), "inspect_ai", str(about["model"]), str(about["task"]),
         version=str((about.get("packages") or {}).get("inspect_ai", "")), status=str(header.get("status", "success")),
-        judge=str(grader.get("model", "")) if isinstance(grader, dict) else "",
     )  # fmt: skip
     samples = list(samples)
     named = [one.get("name") for one in about.get("scorers") or [] if isinstance(one, dict)]
@@ -100,10 +98,31 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
                 if trouble is None and one.get("limit"):
                     trouble = "limit"
                 log.add(sample, epoch, name, number, group, trouble)
+    log.judges = _judges(about, samples)
     for sample, epoch, group in errored:  # an error has no score by any scorer
         for name in names or dict.fromkeys(scorers or ["score"]):
             log.add(sample, epoch, name, math.nan, group, "error")
     return log
+
+
+def _judges(about: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the judge of each scorer that is one: by its options, its name, or the grading beside its scores."""
+    roles = about.get("model_roles")
+    grader = roles.get("grader") if isinstance(roles, dict) else None
+    usual = str(grader.get("model") or "") if isinstance(grader, dict) else ""
+    found: dict[str, str] = {}
+    for one in about.get("scorers") or []:
+        options = one.get("options") if isinstance(one, dict) else None
+        name = str(one.get("name")) if isinstance(one, dict) else ""
+        model = options.get("model") if isinstance(options, dict) else None
+        if model or "model_graded" in name:
+            found[name] = ", ".join(map(str, model)) if isinstance(model, list) else str(model or usual or "a model")
+    for sample in samples:
+        for name, score in (sample.get("scores") or {}).items():
+            beside = score.get("metadata") if isinstance(score, dict) else None
+            if name not in found and isinstance(beside, dict) and "grading" in beside:
+                found[name] = str(beside.get("judge") or usual or "a model")
+    return found
 
 
 def scores_of(scorer: str, score: Any) -> Iterable[tuple[str, float | None, str | None]]:

@@ -32,7 +32,8 @@ def read_mt_bench(path: Path, cluster: str | None = None) -> list[EvalLog]:
         judge = line.get("judge") or "judge"
         scorer = str(judge[0] if isinstance(judge, list) else judge)
         model = str(line.get("model"))
-        log = logs.setdefault(model, EvalLog(str(path), "MT-bench", model, "MT-bench", judge=scorer))
+        log = logs.setdefault(model, EvalLog(str(path), "MT-bench", model, "MT-bench"))
+        log.judges[scorer] = scorer
         question = str(line.get("question_id"))
         sample = f"{question}/{line['turn']}" if "turn" in line else question
         score = as_number(line.get("score"))
@@ -68,7 +69,8 @@ def read_alpaca_eval(path: Path, cluster: str | None = None) -> list[EvalLog]:
         judge = str(row.get("annotator") or "annotator")
         for place, share in (("generator_2", won), ("generator_1", 1 - won)):
             model = str(row.get(place))
-            log = logs.setdefault(model, EvalLog(str(path), "AlpacaEval", model, "AlpacaEval", judge=judge))
+            log = logs.setdefault(model, EvalLog(str(path), "AlpacaEval", model, "AlpacaEval"))
+            log.judges[judge] = judge
             if place == "generator_1":
                 log.status = "reference"
             log.percent.add(judge)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Paired", "clustered", "components", "detectable", "items_needed", "mcnemar", "mid_p", "paired_t", "pass_at"]
+__all__ = ["Paired", "clustered", "components", "constant", "detectable", "items_needed", "mcnemar", "mid_p", "paired_t", "pass_at"]
 
 POWER = 0.8
 MOST_ITEMS = 10_000_000
@@ -98,11 +98,26 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> Paired:
     >>> found.difference, [round(end, 3) for end in found.interval(0.05)]
     (0.25, [0.018, 0.437])
     """
-    n = len(first)
-    one, other = int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum())
-    a, b = (one + 1) / (n + 2), (other + 1) / (n + 2)
+    return constant(first.astype(float) - second)
+
+
+def constant(differences: np.ndarray) -> Paired:
+    """Compare shares from 0 to 1 whose differences need not vary, which a t needs: signs, and Bonett & Price's interval.
+
+    With ones and zeros that is McNemar's mid-p test.
+
+    Examples
+    --------
+    >>> found = constant(np.zeros(20))
+    >>> found.p_value, [round(end, 3) for end in found.interval(0.05)]
+    (1.0, [-0.126, 0.126])
+    """
+    n = len(differences)
+    up, down = float(differences[differences > 0].sum()), -float(differences[differences < 0].sum())
+    a, b = (up + 1) / (n + 2), (down + 1) / (n + 2)
     error = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
-    return Paired((one - other) / n, error, math.inf, None, mid_p(one, other), "mcnemar", a - b, n)
+    p = mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
+    return Paired((up - down) / n, error, math.inf, None, p, "mcnemar", a - b, n)
 
 
 def paired_t(differences: np.ndarray) -> Paired:

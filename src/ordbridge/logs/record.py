@@ -30,8 +30,8 @@ class EvalLog:
         What wrote it.
     model, task, status
         As the log has them; status is ``"success"`` unless the log says otherwise.
-    judge
-        The model that graded, if the log names one.
+    judges
+        The model that gave the scores, for each scorer that is a judge.
     lower
         Scorers of which lower is better, where the log says so; ``higher`` where it says the opposite.
     percent
@@ -55,7 +55,7 @@ class EvalLog:
     argument: str = ""
     version: str = ""
     status: str = "success"
-    judge: str = ""
+    judges: dict[str, str] = field(default_factory=dict)
     lower: set[str] = field(default_factory=set)
     higher: set[str] = field(default_factory=set)
     percent: set[str] = field(default_factory=set)

@@ -173,6 +173,7 @@ def _as_table(logs: list[EvalLog], noticed: Sequence[Finding]) -> pa.Table:
             "lower": sorted({name for log in logs for name in log.lower}),
             "higher": sorted({name for log in logs for name in log.higher}),
             "percent": sorted({name for log in logs for name in log.percent}),
+            "judges": {name: judge for log in logs for name, judge in log.judges.items()},
             "findings": [[one.code, one.severity, one.subject, dict(one.values)] for one in worst_first(noticed)],
         }
         metadata = {KEY: json.dumps(kept, ensure_ascii=False).encode()}
@@ -190,7 +191,7 @@ def _row(log: EvalLog) -> dict[str, Any]:
     counted = Counter(trouble for troubles in answers.values() for trouble in troubles if trouble)
     return {
         "file": log.source, "harness": log.harness, "version": log.version or None, "model": log.model,
-        "task": log.task, "status": log.status, "judge": log.judge or None, "answers": len(answers),
+        "task": log.task, "status": log.status, "answers": len(answers),
         "items": len({sample for sample, _ in answers}), "errors": counted["error"], "limits": counted["limit"],
         "no_answers": counted["no answer"], "unscored": counted["unscored"],
     }  # fmt: skip
