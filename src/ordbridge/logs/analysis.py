@@ -22,7 +22,7 @@ from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice, number, proportion, whole
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["Asked", "compare_table", "compared", "scored_tasks"]
+__all__ = ["Asked", "ModelPair", "compare_table", "compared", "pairs_of", "scored_tasks"]
 
 ADJUST = ("holm", "bonferroni", "sidak", "fdr", "none")
 FEW_ITEMS, FEW_CLUSTERS, SHARED = 20, 10, 0.8
@@ -56,12 +56,14 @@ class Asked:
         if self.model is not None:
             choice("model", self.model, MODELS)
         if self.fail_if_worse is not None and number("fail_if_worse", self.fail_if_worse) < 0:
-            raise InputError(f"fail_if_worse={self.fail_if_worse} must not be negative: it is how much worse is allowed")
+            raise InputError(
+                f"fail_if_worse={self.fail_if_worse} must not be negative: it is how much worse is allowed"
+            )
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ModelPair:
     """Two models in one task."""
 
     scores: TaskScores
@@ -75,7 +77,7 @@ def compare_table(table: pa.Table, asked: Asked) -> LogComparison:
     asked = asked.checked()
     known = about(table)
     tasks, noticed = scored_tasks(table, known, asked)
-    pairs = [pair for scores in tasks for pair in _pairs(scores, asked)]
+    pairs = [pair for scores in tasks for pair in pairs_of(scores, asked)]
     if not pairs:
         raise InputError("no task has answers of two models by the same scorer; give logs of two models")
     alpha = 1.0 - asked.conf_level
@@ -116,8 +118,7 @@ def scored_tasks(table: pa.Table, known: dict[str, Any], asked: Asked) -> tuple[
     for task, scorers in chosen.items():
         for scorer in scorers:
             lower = _lower(scorer, known, asked, noticed)
-            how = {"errors": asked.errors, "k": asked.pass_at, "lower": lower}
-            scores = task_scores(table, task, scorer, known, **how)
+            scores = task_scores(table, task, scorer, known, errors=asked.errors, k=asked.pass_at, lower=lower)
             if scores is None:
                 alone.append(task)
             elif len(scores.items) < 2:
@@ -149,13 +150,16 @@ def _lower(scorer: str, known: dict[str, Any], asked: Asked, noticed: list[Findi
     return False
 
 
-def _pairs(scores: TaskScores, asked: Asked) -> list[Pair]:
+def pairs_of(scores: TaskScores, asked: Asked) -> list[ModelPair]:
+    """Return all pairs of models of one task, or each with the reference, compared."""
     every = list(combinations(scores.models, 2))
     if asked.reference is not None:
         if asked.reference not in scores.models:
-            raise InputError(f"no log of {scores.task} is of {asked.reference!r}; there are {enumerated(scores.models)}")
+            raise InputError(
+                f"no log of {scores.task} is of {asked.reference!r}; there are {enumerated(scores.models)}"
+            )
         every = [(name, asked.reference) for name in scores.models if name != asked.reference]
-    return [Pair(scores, a, b, compared(scores, a, b)) for a, b in every]
+    return [ModelPair(scores, a, b, compared(scores, a, b)) for a, b in every]
 
 
 def compared(scores: TaskScores, a: str, b: str) -> Paired:
@@ -172,7 +176,7 @@ def compared(scores: TaskScores, a: str, b: str) -> Paired:
     return paired.constant(first - second) if one.test == "none" and scores.percent else one
 
 
-def _row(pair: Pair, p_adjusted: float, level: float, alpha: float) -> dict[str, Any]:
+def _row(pair: ModelPair, p_adjusted: float, level: float, alpha: float) -> dict[str, Any]:
     scores, one, unit = pair.scores, pair.found, pair.scores.unit
     ends = one.interval(level)
     better = None
@@ -215,7 +219,7 @@ def _scores_row(scores: TaskScores, model: str, alpha: float) -> dict[str, Any]:
 
 
 def _own_interval(scores: TaskScores, mean: np.ndarray, alpha: float) -> tuple[float, float] | None:
-    """Return the interval of one model: Wilson's for right and wrong in one epoch, otherwise t over items or clusters."""
+    """Return the interval of one model: Wilson's for right and wrong in one epoch, otherwise t over items."""
     from scipy import stats
 
     clusters = scores.cluster is not None and len(set(scores.cluster)) < len(mean)
@@ -234,7 +238,9 @@ def _of_task(scores: TaskScores, known: dict[str, Any], asked: Asked) -> list[Fi
     codes = {"error": "answers-with-errors" if asked.errors == "omit" else "errors-counted-wrong",
              "unscored": "answers-unscored", "limit": "answers-at-limit", "no answer": "no-answers"}  # fmt: skip
     for trouble, code in codes.items():
-        counts = {model: scores.troubles[model][trouble] for model in scores.models if scores.troubles[model].get(trouble)}
+        counts = {
+            model: scores.troubles[model][trouble] for model in scores.models if scores.troubles[model].get(trouble)
+        }
         if counts:
             said = ", ".join(f"{model} {n:,}" for model, n in counts.items())
             noticed.append(found(code, of, counts=said, items=list(scores.error_items[:3]) or ["–"]))
@@ -260,7 +266,7 @@ def _of_task(scores: TaskScores, known: dict[str, Any], asked: Asked) -> list[Fi
     return noticed
 
 
-def _of_pair(pair: Pair, row: dict[str, Any], alpha: float, asked: Asked) -> list[Finding]:
+def _of_pair(pair: ModelPair, row: dict[str, Any], alpha: float, asked: Asked) -> list[Finding]:
     """Return what one difference should be read with."""
     scores, noticed = pair.scores, []
     of = scores.task
@@ -276,13 +282,15 @@ def _of_pair(pair: Pair, row: dict[str, Any], alpha: float, asked: Asked) -> lis
     if asked.errors == "omit" and scores.percent and scores.error_items and asked.pass_at is None:
         wrong = _with_errors_wrong(pair)
         if wrong is not None:
-            noticed.append(found("errors-as-wrong", of, a=pair.a, b=pair.b, difference=wrong, without=row["difference"]))
+            noticed.append(
+                found("errors-as-wrong", of, a=pair.a, b=pair.b, difference=wrong, without=row["difference"])
+            )
     if asked.model == "clmm":
         noticed.append(_latent(pair, asked.engine))
     return noticed
 
 
-def _with_errors_wrong(pair: Pair) -> float | None:
+def _with_errors_wrong(pair: ModelPair) -> float | None:
     """Return the difference with errors as wrong answers, in points."""
     means = {}
     for model in (pair.a, pair.b):
@@ -299,7 +307,7 @@ def _with_errors_wrong(pair: Pair) -> float | None:
     return None if not any(pair.scores.failures.values()) else pair.scores.unit * float(both.dropna().mean())
 
 
-def _latent(pair: Pair, engine: str) -> Finding:
+def _latent(pair: ModelPair, engine: str) -> Finding:
     """Fit R's ordinal model with random slopes of items; needs few different scores."""
     from ordbridge.models.api import clmm
 

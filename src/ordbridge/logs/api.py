@@ -31,8 +31,8 @@ def read(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> pa.Tab
     Returns
     -------
     pyarrow.Table
-        model, task, sample, epoch, scorer, score, cluster, error; one row per sample, epoch and scorer. ``score`` is null
-        where there is none; ``error`` says why (``error``, ``unscored``), or what to know of the score (``limit``,
+        model, task, sample, epoch, scorer, score, cluster, error; one row per sample, epoch and scorer. ``score`` is
+        null where there is none; ``error`` says why (``error``, ``unscored``), or what to know of the score (``limit``,
         ``no answer``).
 
     Examples
@@ -66,11 +66,11 @@ def compare(
     model: str | None = None,
     engine: str = "r",
 ) -> LogComparison:
-    """Say which model is better, from logs of an evaluation harness.
+    r"""Say which model is better, from logs of an evaluation harness.
 
     The answer is about new items of the same tasks. Only items that all models have count, and the item is the unit:
-    its answers in several epochs are averaged first. Right and wrong in one epoch is tested by McNemar's mid-p test with
-    the interval of Bonett & Price, everything else by a paired t on item means; with clusters the standard error is
+    its answers in several epochs are averaged first. Right and wrong in one epoch is tested by McNemar's mid-p test
+    with the interval of Bonett & Price, everything else by a paired t on item means; with clusters the standard error is
     robust. All comparisons of all tasks are corrected together.
 
     Parameters
@@ -107,7 +107,7 @@ def compare(
     ...          for model, each in scores.items() for n, score in enumerate(each)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "judgements.jsonl"
-    ...     _ = file.write_text("\\n".join(map(json.dumps, lines)))
+    ...     _ = file.write_text("\n".join(map(json.dumps, lines)))
     ...     print(compare(file).answer.splitlines()[1])
     MT-bench: a is better: +1.67 points (95% CI 0.40 to 2.94, p = .020); a 7.00, b 5.33 on 6 items.
     """

@@ -14,7 +14,7 @@ from ordbridge.logs.record import EvalLog, numbers_in
 from ordbridge.logs.zipped import Zipped
 from ordbridge.reading.source import text_of
 
-__all__ = ["read_eval", "read_inspect_json", "scores_of"]
+__all__ = ["judges_of", "parts_of", "read_eval", "read_inspect_json", "scores_of"]
 
 SUMMARIES = re.compile(r"_journal/summaries/(\d+)\.json")
 
@@ -57,8 +57,15 @@ def eval_parts(path: Path, whole: bool) -> tuple[dict[str, Any], list[dict[str, 
 
 def read_inspect_json(path: Path, cluster: str | None = None) -> list[EvalLog]:
     """Read a log in one JSON object."""
+    return [_log(path, *parts_of(path), cluster)]
+
+
+def parts_of(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the header and the samples of a log in either format."""
+    if path.name.lower().endswith(".eval"):
+        return eval_parts(path, whole=False)
     content = _json(text_of(path), path)
-    return [_log(path, content, content.get("samples") or [], cluster)]
+    return content, [one for one in content.get("samples") or [] if isinstance(one, dict)]
 
 
 def _json(content: bytes | str, path: Path) -> Any:
@@ -78,7 +85,9 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
     )  # fmt: skip
     samples = list(samples)
     named = [one.get("name") for one in about.get("scorers") or [] if isinstance(one, dict)]
-    scorers = list(dict.fromkeys([*filter(None, named), *(name for one in samples for name in one.get("scores") or {})]))
+    scorers = list(
+        dict.fromkeys([*filter(None, named), *(name for one in samples for name in one.get("scores") or {})])
+    )
     errored: list[tuple[str, int, str | None]] = []
     names: dict[str, None] = {}
     for one in samples:
@@ -90,6 +99,8 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
             continue
         for scorer in scorers:
             score = scores.get(scorer)
+            if isinstance(score, dict) and score.get("history"):
+                log.note("edited-scores")
             for name, number, trouble in scores_of(scorer, score):
                 if number is None:
                     log.skipped.add(name)
@@ -98,14 +109,14 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
                 if trouble is None and one.get("limit"):
                     trouble = "limit"
                 log.add(sample, epoch, name, number, group, trouble)
-    log.judges = _judges(about, samples)
+    log.judges = judges_of(about, samples)
     for sample, epoch, group in errored:  # an error has no score by any scorer
         for name in names or dict.fromkeys(scorers or ["score"]):
             log.add(sample, epoch, name, math.nan, group, "error")
     return log
 
 
-def _judges(about: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def judges_of(about: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the judge of each scorer that is one: by its options, its name, or the grading beside its scores."""
     roles = about.get("model_roles")
     grader = roles.get("grader") if isinstance(roles, dict) else None

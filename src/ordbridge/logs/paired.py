@@ -1,7 +1,7 @@
 """Two models on the same items: tests, intervals and what the data could have shown. Numbers only.
 
-The unit is the item, never the answer: answers of one item in several epochs are averaged first. Estimates are about new
-items of the same kind.
+The unit is the item, never the answer: answers of one item in several epochs are averaged first. Estimates are about
+new items of the same kind.
 """
 
 from __future__ import annotations
@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Paired", "clustered", "components", "constant", "detectable", "items_needed", "mcnemar", "mid_p", "paired_t", "pass_at"]
+__all__ = [
+    "Paired",
+    "clustered",
+    "components",
+    "constant",
+    "detectable",
+    "items_needed",
+    "mcnemar",
+    "mid_p",
+    "paired_t",
+    "pass_at",
+]
 
 POWER = 0.8
 MOST_ITEMS = 10_000_000
@@ -96,13 +107,13 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> Paired:
     --------
     >>> found = mcnemar(np.array([1, 1, 1, 0] * 5), np.array([1, 0, 1, 0] * 5))
     >>> found.difference, [round(end, 3) for end in found.interval(0.05)]
-    (0.25, [0.018, 0.437])
+    (0.25, [0.012, 0.443])
     """
     return constant(first.astype(float) - second)
 
 
 def constant(differences: np.ndarray) -> Paired:
-    """Compare shares from 0 to 1 whose differences need not vary, which a t needs: signs, and Bonett & Price's interval.
+    """Compare shares from 0 to 1 whose differences need not vary: by signs, with Bonett & Price's interval.
 
     With ones and zeros that is McNemar's mid-p test.
 

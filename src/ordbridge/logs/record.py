@@ -70,9 +70,7 @@ class EvalLog:
     skipped: set[str] = field(default_factory=set)
     notes: dict[str, int] = field(default_factory=dict)
 
-    def add(
-        self, sample: str, epoch: int, scorer: str, score: float, cluster: str | None, trouble: str | None
-    ) -> None:
+    def add(self, sample: str, epoch: int, scorer: str, score: float, cluster: str | None, trouble: str | None) -> None:
         """Add one row."""
         self.sample.append(sample)
         self.epoch.append(epoch)

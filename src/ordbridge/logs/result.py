@@ -31,7 +31,10 @@ REFERENCES = {
                 "Biometrika 73, 13–22.",),
     "none": (),
 }  # fmt: skip
-HOLM = "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65–70."
+HOLM = (
+    "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, "
+    "65–70."
+)
 CHEN = "Chen, M. et al. (2021). Evaluating large language models trained on code. arXiv:2107.03374."
 
 
@@ -43,8 +46,8 @@ class LogComparison(Result):
     ----------
     pairs
         task, scorer, system_a, system_b, difference (of the first from the second, in percentage points or points of
-        the score), conf_low, conf_high (at the level of the corrected test), p_value, p_adjusted, better (the model that
-        is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster``, ``none``),
+        the score), conf_low, conf_high (at the level of the corrected test), p_value, p_adjusted, better (the model
+        that is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster``, ``none``),
         items (that both have), clusters, only_a and only_b (items that only one got right), run_noise (share of the
         variance of item differences), variance (of the difference, for one item), detectable (the smallest difference
         with 80 % power), percent, lower_is_better, interval_alpha.

@@ -74,9 +74,9 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
     by_key: dict[tuple[str, str], list[EvalLog]] = {}
     for log in logs:
         by_key.setdefault((log.model, log.task), []).append(log)
-    versions = any(
-        len({log.argument for log in same}) == len(same) > 1 for same in by_key.values()
-    ) and all(len({log.argument for log in same}) == len(same) for same in by_key.values())
+    versions = any(len({log.argument for log in same}) == len(same) > 1 for same in by_key.values()) and all(
+        len({log.argument for log in same}) == len(same) for same in by_key.values()
+    )
     for (model, task), same in by_key.items():
         whole = [log for log in same if log.status in ("success", "reference")]
         if len(same) > 1 and whole and len(whole) < len(same) and not versions:
@@ -115,7 +115,7 @@ def _same_content(logs: list[EvalLog], noticed: list[Finding]) -> None:
             noticed.append(found("items-differ", task, n=len(changed), items=sorted(changed)[:3]))
             for log in mine:
                 log.sample = [
-                    f"{one}#{log.content[one] :08x}" if one in changed and one in log.content else one
+                    f"{one}#{log.content[one]:08x}" if one in changed and one in log.content else one
                     for one in log.sample
                 ]
 

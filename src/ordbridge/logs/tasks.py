@@ -18,7 +18,20 @@ from ordbridge.support.formatting import enumerated
 __all__ = ["ERRORS", "LOWER_WORDS", "TaskScores", "chosen_scorers", "task_scores"]
 
 ERRORS = ("omit", "wrong")
-LOWER_WORDS = ("error", "loss", "perplexity", "distance", "latency", "brier", "wer", "cer", "mae", "rmse", "mse", "cost")
+LOWER_WORDS = (
+    "error",
+    "loss",
+    "perplexity",
+    "distance",
+    "latency",
+    "brier",
+    "wer",
+    "cer",
+    "mae",
+    "rmse",
+    "mse",
+    "cost",
+)
 """Words in names of scorers whose lower values are better."""
 
 

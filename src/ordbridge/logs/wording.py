@@ -117,7 +117,9 @@ def _group_line(rows: Sequence[dict[str, Any]], found: LogComparison) -> str:
     shown = ", ".join(f"{name} {score(own[name], percent)}" for name in order[:MOST_NAMED])
     more = f" and {len(order) - MOST_NAMED} more" if len(order) > MOST_NAMED else ""
     best = [row for row in rows if order[0] in (row["system_a"], row["system_b"])]
-    beaten = [row["system_b"] if row["system_a"] == order[0] else row["system_a"] for row in best if row["better"] == order[0]]
+    beaten = [
+        row["system_b"] if row["system_a"] == order[0] else row["system_a"] for row in best if row["better"] == order[0]
+    ]
     if len(beaten) == len(own) - 1:
         verdict = f"{order[0]} is better than all others"
     elif beaten:
@@ -133,10 +135,11 @@ def conclusion(found: LogComparison) -> list[str]:
     """Say how many differences are clear, what could have been found, and what would find less."""
     rows = found.pairs.to_pylist()
     clear = sum(row["better"] is not None for row in rows)
-    corrected = "" if len(rows) == 1 or found.settings["adjust"] == "none" else f", corrected over {len(rows)} comparisons"
     lines = []
     if len(rows) > 1:
-        lines.append(f"{clear if clear else 'No'} clear difference{'' if clear == 1 else 's'} of {len(rows)}{corrected}.")
+        corrected = ", uncorrected" if found.settings["adjust"] == "none" else ", corrected for all of them"
+        said = f"{clear} of {len(rows)} comparisons show" if clear else f"None of {len(rows)} comparisons shows"
+        lines.append(f"{said} a clear difference{corrected}.")
     sizes = [row for row in rows if row["detectable"] is not None]
     if sizes:
         least, most = min(sizes, key=lambda row: row["detectable"]), max(sizes, key=lambda row: row["detectable"])

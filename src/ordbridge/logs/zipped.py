@@ -49,7 +49,15 @@ class Zipped:
                 packed = file.read(info.compress_size)
             with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
                 return self._within(unpacked.read(most + 1), name, most)
-        except (OSError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (
+            OSError,
+            zipfile.BadZipFile,
+            zlib.error,
+            struct.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
             raise InputError(f"cannot unpack {name} in {self.path}: {error}; the log is damaged") from None
 
     def _within(self, content: bytes, name: str, most: int) -> bytes:

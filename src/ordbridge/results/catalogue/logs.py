@@ -17,9 +17,7 @@ KINDS: dict[str, FindingKind] = {
     "answers-unscored": FindingKind("warning", "left out without a score: {counts}."),
     "answers-at-limit": FindingKind("note", "stopped at a limit, and scored: {counts}."),
     "no-answers": FindingKind("note", "refused or without an answer, and counted as wrong: {counts}."),
-    "items-not-shared": FindingKind(
-        "note", "{n:of item} left out of {all:,}: not scored for every model."
-    ),
+    "items-not-shared": FindingKind("note", "{n:of item} left out of {all:,}: not scored for every model."),
     "few-shared": FindingKind(
         "warning",
         "only {n} of {all:,} items are scored for every model.",
@@ -44,9 +42,7 @@ KINDS: dict[str, FindingKind] = {
     "run-noise": FindingKind(
         "note", "{share:.0%} of the variance of item differences is noise of single runs: {helps}."
     ),
-    "one-epoch": FindingKind(
-        "note", "one epoch: noise of single runs cannot be told from differences between items."
-    ),
+    "one-epoch": FindingKind("note", "one epoch: noise of single runs cannot be told from differences between items."),
     "unequal-epochs": FindingKind("note", "models have different numbers of epochs; items count equally."),
     "judge-scores": FindingKind(
         "note", "the points of {judge} only: the logs have no scores by people.", "", "scores that a model gave"
@@ -69,14 +65,13 @@ KINDS: dict[str, FindingKind] = {
         "If items with the same value belong together, give `cluster`.",
     ),
     "repeated-lines": FindingKind("note", "{n:of repeated line} of {model} counted once."),
+    "edited-scores": FindingKind("warning", "people edited {n:of score} of {model}; the edited values are compared."),
     "scorers-not-numbers": FindingKind("note", "not compared, because their values are not numbers: {names:list}."),
     "pass-at-left-out": FindingKind("note", "{n:of item} left out: fewer than {k} answers are scored."),
     "worse-than-margin": FindingKind(
-        "error", "{new} is worse than {old} by more than {margin:g} points: {worst:.1f} or more below it."
+        "error", "{new} is worse than {old} by more than {margin:of point}: {worst:.1f} or more below it."
     ),
-    "not-clearly-worse": FindingKind(
-        "note", "{new} is not clearly worse than {old} by more than {margin:g} points."
-    ),
+    "not-clearly-worse": FindingKind("note", "{new} is not clearly worse than {old} by more than {margin:of point}."),
     "latent-model": FindingKind(
         "note", "R's clmm with (model | item): {a} – {b} is {estimate:+.2f} on the latent scale ({p:p}, uncorrected)."
     ),
