@@ -70,8 +70,8 @@ def compare(
 
     The answer is about new items of the same tasks. Only items that all models have count, and the item is the unit:
     its answers in several epochs are averaged first. Right and wrong in one epoch is tested by McNemar's mid-p test
-    with the interval of Bonett & Price, everything else by a paired t on item means; with clusters the standard error is
-    robust. All comparisons of all tasks are corrected together.
+    with the interval of Bonett & Price, everything else by a paired t on item means; with clusters the standard error
+    is robust. All comparisons of all tasks are corrected together.
 
     Parameters
     ----------

@@ -47,10 +47,10 @@ class LogComparison(Result):
     pairs
         task, scorer, system_a, system_b, difference (of the first from the second, in percentage points or points of
         the score), conf_low, conf_high (at the level of the corrected test), p_value, p_adjusted, better (the model
-        that is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster``, ``none``),
-        items (that both have), clusters, only_a and only_b (items that only one got right), run_noise (share of the
-        variance of item differences), variance (of the difference, for one item), detectable (the smallest difference
-        with 80 % power), percent, lower_is_better, interval_alpha.
+        that is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster`` or
+        ``none``), items (that both have), clusters, only_a and only_b (items that only one got right), run_noise (share
+        of the variance of item differences), variance (of the difference, for one item), detectable (the smallest
+        difference with 80 % power), percent, lower_is_better, interval_alpha.
     scores
         task, scorer, model, estimate (on common items), conf_low, conf_high, items, epochs, reported (on all items of
         the model), own_items, errors, unscored, limits, no_answers, answers and scored (of all models).

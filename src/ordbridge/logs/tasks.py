@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.logs.paired import pass_at
 from ordbridge.support.formatting import enumerated
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ERRORS", "LOWER_WORDS", "TaskScores", "chosen_scorers", "task_scores"]
 
@@ -132,6 +134,8 @@ def task_scores(
     table: pa.Table, task: str, scorer: str, about: dict[str, Any], *, errors: str, k: int | None, lower: bool
 ) -> TaskScores | None:
     """Return the scores of one task, or None if fewer than two models have it."""
+    import pandas as pd
+
     mine = table.filter(pc.and_(pc.equal(table["task"], task), pc.equal(table["scorer"], scorer)))
     frame = mine.select(["model", "sample", "epoch", "score", "cluster", "error"]).to_pandas()
     order = {one["model"]: place for place, one in reversed(list(enumerate(about["logs"])))}
