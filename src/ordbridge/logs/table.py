@@ -19,7 +19,7 @@ from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["RUNS", "about", "log_table"]
+__all__ = ["RUNS", "about", "as_table", "log_table"]
 
 COLUMNS = ("model", "task", "sample", "epoch", "scorer", "score", "cluster", "error")
 RUNS = ("ask", "epochs", "latest")
@@ -49,7 +49,7 @@ def log_table(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> p
     _same_content(logs, noticed)
     _clusters(logs, cluster, noticed)
     noticed += _noticed(logs)
-    return _as_table(logs, noticed)
+    return as_table(logs, noticed)
 
 
 def about(table: pa.Table) -> dict[str, Any]:
@@ -151,7 +151,8 @@ def _noticed(logs: list[EvalLog]) -> list[Finding]:
     return notes
 
 
-def _as_table(logs: list[EvalLog], noticed: Sequence[Finding]) -> pa.Table:
+def as_table(logs: Sequence[EvalLog], noticed: Sequence[Finding]) -> pa.Table:
+    """Return logs as one table, which carries what is known about them."""
     try:
         parts = [
             pa.table(
