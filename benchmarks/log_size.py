@@ -2,9 +2,9 @@
 
 Answers are right with probability logit⁻¹(μ + item + model × item), items with SD 2, model × item with SD 1; both
 models together have an accuracy of .57 or .89, and with an effect differ by 10 or 5 points. The command's own choice
-(McNemar's mid-p test with one epoch, otherwise paired t) stands beside the paired t, and beside evalstats' default where
-``--evalstats PYTHON`` names a Python that has it; all see the same datasets. The first dataset of each cell goes through
-the whole command. Results are kept in ``--out`` cell by cell, and a second call goes on there.
+(McNemar's mid-p test with one epoch, otherwise paired t) stands beside the paired t, and beside evalstats' default
+where ``--evalstats PYTHON`` names a Python that has it; all see the same datasets. The first dataset of each cell goes
+through the whole command. Results are kept in ``--out`` cell by cell, and a second call goes on there.
 """
 
 from __future__ import annotations
