@@ -13,6 +13,7 @@ import argparse
 import json
 import subprocess
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -87,14 +88,14 @@ def by_choice(pair: list[np.ndarray]) -> tuple[float, float, float]:
     return found.p_value, *found.interval(0.05)  # type: ignore[return-value, misc]
 
 
-def by_t(pair: list[np.ndarray]) -> tuple[float, float, float]:
-    """Return p-value and interval of scipy's paired t."""
-    a, b = (one.mean(axis=1) for one in pair)
-    if not (a - b).std():
-        return (1.0, 0.0, 0.0) if a[0] == b[0] else (0.0, a[0] - b[0], a[0] - b[0])
-    found = stats.ttest_rel(a, b)
-    ends = found.confidence_interval()
-    return float(found.pvalue), float(ends.low), float(ends.high)
+def by_t(pairs: list[list[np.ndarray]]) -> np.ndarray:
+    """Return p-values and intervals of scipy's paired t, a row for each dataset."""
+    a, b = (np.array([pair[side].mean(axis=1) for pair in pairs]) for side in (0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = stats.ttest_rel(a, b, axis=1)
+        ends = found.confidence_interval()
+    return np.column_stack([np.nan_to_num(found.pvalue, nan=1.0), np.nan_to_num(ends.low), np.nan_to_num(ends.high)])
 
 
 def by_evalstats(python: str, pairs: list[list[np.ndarray]]) -> list[list[float]]:
@@ -118,7 +119,7 @@ def cell(
         pairs = [answers(rng, items, epochs, both) for _ in range(datasets)]
         if not np.allclose(by_command(pairs[0]), by_choice(pairs[0]), rtol=0, atol=1e-12):
             raise SystemExit("the command has another answer")
-        ways = {"compare": [by_choice(pair) for pair in pairs], "paired t": [by_t(pair) for pair in pairs]}
+        ways = {"compare": [by_choice(pair) for pair in pairs], "paired t": by_t(pairs)}
         if python:
             ways["evalstats"] = by_evalstats(python, pairs[:few])  # type: ignore[assignment]
         for way, rows in ways.items():

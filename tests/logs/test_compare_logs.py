@@ -186,7 +186,7 @@ def test_the_gate_of_the_command_line(tmp_path, capsys):
     assert main(["compare", new, old, "--fail-if-worse", "1.0", "--json", "-"]) == 1
     written = json.loads(capsys.readouterr().out)
     assert written["kind"] == "log-comparison" and set(written["tables"]) == {"pairs", "scores", "logs"}
-    assert [one["code"] for one in written["findings"]][0] == "worse-than-margin"
+    assert written["findings"][0]["code"] == "worse-than-margin"
     assert written["tables"]["pairs"][0]["system_a"].startswith("same/model (")
     assert main(["compare", old, new, "--fail-if-worse", "1.0"]) == 0
     assert main(["compare", new, old, "--fail-if-worse", "99"]) == 0
@@ -231,6 +231,6 @@ def test_an_ordinal_model_on_request(tmp_path):
     latent = next(one for one in ob.logs.compare(table, model="clmm").findings if one.code == "latent-model").values
     frame = table.to_pandas()
     fit = ob.clmm("score ~ model + (model | sample)", frame[["score", "model", "sample"]])
-    row = next(one for one in fit.coefficients.to_pylist() if one["term"] == "modelb")
+    row = next(one for one in fit.tidy().to_pylist() if one["term"] == "modelb")
     assert latent["estimate"] == pytest.approx(-row["estimate"], abs=1e-3)  # a – b; another level first
     assert latent["p"] == pytest.approx(row["p_value"], rel=0.05, abs=1e-6)

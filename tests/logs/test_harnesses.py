@@ -40,7 +40,7 @@ def test_inspect_ai(shared, tmp_path, kind):
     expected = both["ok"].astype(float).where(~both["state"].isin(["error", "noanswer"]))
     assert both["score"].fillna(-1).tolist() == expected.where(both["state"] != "noanswer", 0.0).fillna(-1).tolist()
     named = {"error": "error", "limit": "limit", "noanswer": "no answer"}
-    assert both["error"].where(both["error"].notna(), None).tolist() == [named.get(one) for one in both["state"]]
+    assert both["error"].fillna("").tolist() == [named.get(one, "") for one in both["state"]]
     if kind == "eval":
         rows = {row["task"]: row for row in ob.logs.compare(tmp_path / "logs_eval", scorer="exact").pairs.to_pylist()}
         assert round(-rows["letters"]["difference"], 1) == 10.3 and round(-rows["sums"]["difference"], 1) == 1.1

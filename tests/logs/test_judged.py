@@ -11,6 +11,7 @@ import pytest
 import ordbridge as ob
 from ordbridge.cli import main
 from ordbridge.errors import InputError
+from ordbridge.logs.table import about
 
 sys.path.insert(0, str(Path(__file__).parent))
 import made
@@ -44,7 +45,8 @@ def test_own_scorers_and_edited_scores(tmp_path):
     }  # fmt: skip
     assert set(ob.logs.ratings(path)["sample"].to_pylist()) == {"sums/1", "sums/2"}
     table = ob.logs.read(path)
-    assert table.filter(table["scorer"].to_pandas() == "quality")["score"].to_pylist() == [3, 5, 4]
+    assert [row["score"] for row in table.to_pylist() if row["scorer"] == "quality"] == [3, 5, 4]
+    assert next(one for one in about(table)["findings"] if one.code == "edited-scores").values["n"] == 1
 
 
 def test_without_people_that_is_said(tmp_path):

@@ -62,7 +62,7 @@ def test_bonett_prices_interval_by_hand():
 @pytest.mark.needs_r
 @pytest.mark.slow
 def test_numbers_of_r(tmp_path):
-    """R 4.x, base: t.test, pbinom and dbinom; the clustered standard error from its formula (sandwich's HC0, G/(G−1))."""
+    """R 4.x, base: t.test, pbinom and dbinom; the clustered standard error from its formula."""
     from ordbridge.bridge import rscript
 
     differences, cluster = CASES[1]
@@ -73,7 +73,8 @@ def test_numbers_of_r(tmp_path):
         "a <- commandArgs(TRUE); d <- read.csv(a[1], header = FALSE); t <- t.test(d$V1, conf.level = 0.975)\n"
         "m <- lm(V1 ~ 1, d); s <- tapply(residuals(m), d$V2, sum); g <- length(s)\n"
         "se <- sqrt(g / (g - 1) * sum(s^2)) / nrow(d)\n"
-        "x <- c(t$p.value, t$conf.int, se, 2 * pt(-abs(coef(m) / se), g - 1), 2 * pbinom(4, 13, .5) - dbinom(4, 13, .5))\n"
+        "p <- 2 * pt(-abs(coef(m) / se), g - 1)\n"
+        "x <- c(t$p.value, t$conf.int, se, p, 2 * pbinom(4, 13, .5) - dbinom(4, 13, .5))\n"
         'cat("[", paste(sprintf("%.17g", x), collapse = ","), "]", file = a[2])\n'
     )
     rscript.run(script, file, out)

@@ -325,7 +325,7 @@ def _latent(pair: ModelPair, engine: str) -> Finding:
         fit = clmm(formula, data, engine=engine)
     except (FitError, InputError) as error:
         return found("no-latent-model", scores.task, text=str(error))
-    row = next(one for one in fit.coefficients.to_pylist() if one["term"] == "modelsecond")
+    row = next(one for one in fit.tidy().to_pylist() if one["term"] == "modelsecond")
     return found("latent-model", scores.task, a=pair.a, b=pair.b, estimate=row["estimate"], p=row["p_value"],
                  std_error=row["std_error"], formula=formula)  # fmt: skip
 

@@ -82,12 +82,12 @@ def mid_p(first_only: int, second_only: int) -> float:
     >>> round(mid_p(1, 7), 7)
     0.0390625
     """
-    from scipy import stats
+    from scipy.special import bdtr
 
     both, least = first_only + second_only, min(first_only, second_only)
-    if both == 0:
+    if first_only == second_only:
         return 1.0
-    return float(min(1.0, 2 * stats.binom.cdf(least, both, 0.5) - stats.binom.pmf(least, both, 0.5)))
+    return float(bdtr(least, both, 0.5) + (bdtr(least - 1, both, 0.5) if least else 0.0))
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> Paired:
@@ -167,12 +167,12 @@ def clustered(differences: np.ndarray, cluster: np.ndarray) -> Paired:
 
 
 def _of_t(mean: float, error: float, df: int, test: str, units: int, values: np.ndarray) -> Paired:
-    from scipy import stats
+    from scipy.special import stdtr
 
     if error <= 1e-14 * max(1.0, float(np.abs(values).max(initial=0.0))):  # the same everywhere, but for rounding
         return Paired(mean, 0.0, df, None, None, "none", mean, units)
     t = mean / error
-    return Paired(mean, error, df, t, float(2 * stats.t.sf(abs(t), df)), test, mean, units)
+    return Paired(mean, error, df, t, float(2 * stdtr(df, -abs(t))), test, mean, units)
 
 
 def components(variance: float, within: tuple[float, float], epochs: tuple[float, float]) -> float:
@@ -252,6 +252,6 @@ def pass_at(k: int, right: np.ndarray, epochs: np.ndarray) -> np.ndarray:
 
 
 def _quantile(p: float, df: float) -> float:
-    from scipy import stats
+    from scipy.special import ndtri, stdtrit
 
-    return float(stats.norm.ppf(p) if math.isinf(df) else stats.t.ppf(p, df))
+    return float(ndtri(p) if math.isinf(df) else stdtrit(df, p))
