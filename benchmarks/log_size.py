@@ -22,7 +22,7 @@ import numpy as np
 from scipy import optimize, stats
 from scipy.special import expit
 
-from ordbridge.logs.analysis import Asked, compare_table, compared
+from ordbridge.logs.analysis import LogQuestion, compare_table, compared
 from ordbridge.logs.record import EvalLog
 from ordbridge.logs.table import as_table
 
@@ -73,7 +73,7 @@ def by_command(pair: list[np.ndarray]) -> tuple[float, float, float]:
             for epoch in range(epochs):
                 log.add(str(sample), epoch + 1, "exact", float(right[sample, epoch]), None, None)
         logs.append(log)
-    row = compare_table(as_table(logs, ()), Asked()).pairs.to_pylist()[0]
+    row = compare_table(as_table(logs, ()), LogQuestion()).pairs.to_pylist()[0]
     return row["p_value"], row["conf_low"] / 100, row["conf_high"] / 100
 
 

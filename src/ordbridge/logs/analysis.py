@@ -22,7 +22,7 @@ from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice, number, proportion, whole
 from ordbridge.support.formatting import enumerated
 
-__all__ = ["Asked", "ModelPair", "compare_table", "compared", "pairs_of", "scored_tasks"]
+__all__ = ["LogQuestion", "ModelPair", "compare_table", "compared", "pairs_of", "scored_tasks"]
 
 ADJUST = ("holm", "bonferroni", "sidak", "fdr", "none")
 FEW_ITEMS, FEW_CLUSTERS, SHARED = 20, 10, 0.8
@@ -30,7 +30,7 @@ MODELS = ("clmm",)
 
 
 @dataclass(frozen=True)
-class Asked:
+class LogQuestion:
     """What a comparison of logs is asked for; see :func:`ordbridge.logs.compare`."""
 
     scorer: str | Sequence[str] | None = None
@@ -46,7 +46,7 @@ class Asked:
     model: str | None = None
     engine: str = "r"
 
-    def checked(self) -> Asked:
+    def checked(self) -> LogQuestion:
         """Return itself, or say what is wrong."""
         choice("adjust", self.adjust, ADJUST)
         choice("errors", self.errors, ERRORS)
@@ -72,7 +72,7 @@ class ModelPair:
     found: Paired
 
 
-def compare_table(table: pa.Table, asked: Asked) -> LogComparison:
+def compare_table(table: pa.Table, asked: LogQuestion) -> LogComparison:
     """Compare the models of a table that :func:`ordbridge.logs.read` returned."""
     asked = asked.checked()
     known = about(table)
@@ -100,7 +100,7 @@ def compare_table(table: pa.Table, asked: Asked) -> LogComparison:
     )  # fmt: skip
 
 
-def scored_tasks(table: pa.Table, known: dict[str, Any], asked: Asked) -> tuple[list[TaskScores], list[Finding]]:
+def scored_tasks(table: pa.Table, known: dict[str, Any], asked: LogQuestion) -> tuple[list[TaskScores], list[Finding]]:
     """Return the scores of every task that can be compared, and what was decided on the way."""
     noticed: list[Finding] = []
     wanted = [asked.task] if isinstance(asked.task, str) else asked.task
@@ -136,7 +136,7 @@ def scored_tasks(table: pa.Table, known: dict[str, Any], asked: Asked) -> tuple[
     return sorted(tasks, key=lambda scores: (scores.task, scores.scorer)), noticed
 
 
-def _lower(scorer: str, known: dict[str, Any], asked: Asked, noticed: list[Finding]) -> bool:
+def _lower(scorer: str, known: dict[str, Any], asked: LogQuestion, noticed: list[Finding]) -> bool:
     """Tell whether lower scores are better: as asked, as the log says, or by the name."""
     for names, answer in ((asked.lower_is_better, True), (asked.higher_is_better, False)):
         if scorer in ([names] if isinstance(names, str) else names or ()):
@@ -150,7 +150,7 @@ def _lower(scorer: str, known: dict[str, Any], asked: Asked, noticed: list[Findi
     return False
 
 
-def pairs_of(scores: TaskScores, asked: Asked) -> list[ModelPair]:
+def pairs_of(scores: TaskScores, asked: LogQuestion) -> list[ModelPair]:
     """Return all pairs of models of one task, or each with the reference, compared."""
     every = list(combinations(scores.models, 2))
     if asked.reference is not None:
@@ -231,7 +231,7 @@ def _own_interval(scores: TaskScores, mean: np.ndarray, alpha: float) -> tuple[f
     return None if ends is None else (max(0.0, ends[0]), min(1.0, ends[1])) if scores.percent else ends
 
 
-def _of_task(scores: TaskScores, known: dict[str, Any], asked: Asked) -> list[Finding]:
+def _of_task(scores: TaskScores, known: dict[str, Any], asked: LogQuestion) -> list[Finding]:
     """Return what one task should be read with."""
     noticed: list[Finding] = []
     of = scores.task if len({one["task"] for one in known["logs"]}) > 1 else ""
@@ -266,7 +266,7 @@ def _of_task(scores: TaskScores, known: dict[str, Any], asked: Asked) -> list[Fi
     return noticed
 
 
-def _of_pair(pair: ModelPair, row: dict[str, Any], alpha: float, asked: Asked) -> list[Finding]:
+def _of_pair(pair: ModelPair, row: dict[str, Any], alpha: float, asked: LogQuestion) -> list[Finding]:
     """Return what one difference should be read with."""
     scores, noticed = pair.scores, []
     of = scores.task

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.logs.analysis import Asked, compare_table
+from ordbridge.logs.analysis import LogQuestion, compare_table
 from ordbridge.logs.result import LogComparison
 from ordbridge.logs.table import log_table
 
@@ -112,7 +112,7 @@ def compare(
     MT-bench: a is better: +1.67 points (95% CI 0.40 to 2.94, p = .020); a 7.00, b 5.33 on 6 items.
     """
     table = logs if isinstance(logs, pa.Table) else log_table(logs, cluster=cluster, runs=runs)
-    asked = Asked(
+    asked = LogQuestion(
         scorer, task, reference, adjust, conf_level, errors, pass_at, lower_is_better, higher_is_better, fail_if_worse,
         model, engine,
     )  # fmt: skip

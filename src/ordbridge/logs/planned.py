@@ -12,7 +12,7 @@ import pyarrow as pa
 from ordbridge import __version__
 from ordbridge.errors import InputError
 from ordbridge.logs import paired
-from ordbridge.logs.analysis import Asked, ModelPair, pairs_of, scored_tasks
+from ordbridge.logs.analysis import LogQuestion, ModelPair, pairs_of, scored_tasks
 from ordbridge.logs.table import about, log_table
 from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, found, worst_first
@@ -137,7 +137,7 @@ def plan(
         raise InputError(f"effect_points={effect_points:g} must be above 0: the difference to find")
     proportion("target", target), proportion("alpha", alpha)
     table = logs if isinstance(logs, pa.Table) else log_table(logs, cluster=cluster, runs=runs)
-    asked = Asked(scorer=scorer, task=task, errors=errors).checked()
+    asked = LogQuestion(scorer=scorer, task=task, errors=errors).checked()
     known = about(table)
     tasks, noticed = scored_tasks(table, known, asked)
     pairs = [pair for scores in tasks for pair in pairs_of(scores, asked)]

@@ -13,7 +13,7 @@ from ordbridge.reading.source import text_of
 
 __all__ = ["read_promptfoo"]
 
-ERROR = 2  # failureReason of an answer that could not be had
+ERROR = 2  # failureReason of a call that failed
 
 
 def read_promptfoo(path: Path, cluster: str | None = None) -> list[EvalLog]:
