@@ -31,6 +31,7 @@ ROOMS = (
     "scales",
     "judges",
     "papers",
+    "logs",
     "comparison",
     "app",
     "cli",

@@ -44,6 +44,7 @@ _MODULES = {
     "design": "ordbridge.design",
     "figures": "ordbridge.render.figures",
     "judges": "ordbridge.judges",
+    "logs": "ordbridge.logs",
     "papers": "ordbridge.papers",
     "planning": "ordbridge.planning",
     "power": "ordbridge.power",

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ordbridge.cli import models, outputs, reading, talk
+from ordbridge.cli import log_options, models, outputs, reading, talk
 from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.errors import InputError
 from ordbridge.results.finding import has
@@ -24,7 +24,11 @@ SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     defaults = defaults_of("comparison.api:compare")
-    parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool")
+    parser.add_argument(
+        "file",
+        nargs="+",
+        help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool; or logs of evaluations",
+    )
     reading.add_options(parser)
     parser.add_argument("--plan", metavar="FILE", help="make the analysis that ordbridge plan --json FILE planned")
     parser.add_argument(
@@ -75,6 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    log_options.add_options(parser, comparing=True)
     outputs.add_options(parser, plot="shares and expected ratings")
     parser.add_argument(
         "--out", metavar="FILE", help="write the differences to .csv or .parquet, or all tables into a folder"
@@ -89,6 +94,9 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.reading import read
 
     outputs.require_writable(args)
+    if log_options.are_logs(args.file, args):
+        return log_options.compare_logs(args)
+    args.file = log_options.only_file(args.file)
     if args.plan:
         return _as_planned(args)
     ratings = read(args.file, **reading.options(args))

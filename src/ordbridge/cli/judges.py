@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from ordbridge.cli import outputs, reading
+from ordbridge.cli import log_options, outputs, reading
 from ordbridge.cli.defaults import defaults_of
 
 
@@ -14,7 +15,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "The alternative annotator test, agreement and bias, means from few ratings by people and many by a "
         "judge, and what the judge saves. Its ratings are rows with kind = judge."
     )
-    parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet and more; or JSON of the test (--and)")
+    parser.add_argument(
+        "file",
+        nargs="+",
+        help="ratings: CSV, Excel, JSON, Parquet and more; logs of inspect_ai; or JSON of the test (--and)",
+    )
     parser.add_argument(
         "--and",
         dest="judgements",
@@ -22,6 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="with JSON files as the alternative annotator test has them: the models' annotations",
     )
     parser.add_argument("--judge", metavar="NAME", help="which judge; may be left out if there is only one")
+    parser.add_argument("--people", nargs="+", metavar="SCORER", help="in logs: scorers that hold people's scores")
     parser.add_argument(
         "--epsilon",
         type=float,
@@ -48,12 +54,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Analyse the judge, show the result, and write the report if wanted."""
-    from ordbridge import judges
+    from ordbridge import judges, logs
     from ordbridge.reading import read_alttest
     from ordbridge.reliability.ratings import read_for
 
     outputs.require_writable(args)
-    source = args.file if args.judgements is None else read_alttest(args.file, args.judgements)
+    if logs.is_log(args.file):
+        source: Any = logs.ratings(args.file, args.judge, args.people)
+        args.cluster = args.cluster or "sample"
+    else:
+        file = log_options.only_file(args.file)
+        source = file if args.judgements is None else read_alttest(file, args.judgements)
     study = read_for(source, args.level, None, reading.options(args))
     prices = {"human": args.cost_human, "judge": args.cost_judge}
     asked = {name: getattr(args, name) for name in ("covariates", "raters", "conf_level", "kind", "cluster", "level")}

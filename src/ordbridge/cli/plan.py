@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordbridge.cli import models, outputs, reading, talk
+from ordbridge.cli import log_options, models, outputs, reading, talk
 from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.cli.design import add_sheets, keep_sheets
 from ordbridge.errors import InputError, StatisticalWarning
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         **defaults_of("planning.money:Costs", "currency", "fee", "loss"),
         **defaults_of("planning.options:Simulation", "draws", "engine", "seed"),
     }
-    parser.add_argument("pilot", nargs="?", metavar="FILE", help="ratings of a pilot, as for compare")
+    parser.add_argument("pilot", nargs="*", metavar="FILE", help="ratings of a pilot, or logs, as for compare")
     reading.add_options(parser)
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings of a paper, instead of a pilot")
     parser.add_argument("--variance", metavar="NAME", help="setting of the preset: low, representative, high, …")
@@ -128,6 +128,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
     parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
     add_sheets(parser)
+    log_options.add_options(parser, comparing=False)
     outputs.add_options(parser, plot="the trade-off")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(**usual, run=run, reads=("pilot", "truth", "design", "join"))
@@ -137,6 +138,10 @@ def run(args: argparse.Namespace) -> int:
     """Plan, show, and keep what was asked for."""
     from ordbridge.planning import plan
 
+    args.also_logs = ("effect_points", "target", "alpha")
+    if log_options.are_logs(args.pilot, args):
+        return log_options.plan_from_logs(args)
+    args.pilot = log_options.only_file(args.pilot) if args.pilot else None
     if args.reliability is not None:
         return _by_reliability(args)
     try:

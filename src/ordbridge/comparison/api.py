@@ -27,6 +27,8 @@ from ordbridge.comparison.result_rows import (
 )
 from ordbridge.comparison.wording import disagreement
 from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.logs import compare as compare_logs
+from ordbridge.logs import is_log
 from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
@@ -126,7 +128,8 @@ def compare(
     Parameters
     ----------
     data
-        A file, a table, or what :func:`ordbridge.read` returned.
+        A file, a table, or what :func:`ordbridge.read` returned. Logs of evaluations are compared by
+        :func:`ordbridge.logs.compare`, which has its own result and more options.
     participant, item, system, rating, criterion
         Its columns, where they are not recognised. For all other options of reading give what :func:`ordbridge.read`
         returned.
@@ -175,6 +178,14 @@ def compare(
     >>> print(found.answer)
     B is rated 0.83 points higher than A (95 % CI 0.51 to 1.14, p < .001).
     """
+    if is_log(data):
+        about_people = {"participant": participant, "item": item, "system": system, "rating": rating,
+                        "criterion": criterion, "formula": formula, "options": options}  # fmt: skip
+        for name, value in about_people.items():
+            if value is not None:
+                raise InputError(f"{name}= is about ratings by people; leave it out with logs")
+        common = {"reference": reference, "conf_level": conf_level, "model": model, "engine": engine}
+        return compare_logs(data, adjust=adjust or "holm", **common)  # type: ignore[return-value, arg-type]
     options = CompareOptions() if options is None else options
     asked = _question(estimand, reference, model, formula, engine, conf_level, options)
     choice("correct", options.correct, CORRECT)

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ordbridge.models.inference.adjust import adjusted_p, tukey
+from ordbridge.models.inference.adjust import tukey, with_alphas
 
 NAMES = {
     "holm": "Holm",
@@ -88,22 +88,10 @@ def correct(
         parts = zip(p_values, correlations, dfs, levels, strict=True)
         return [_joint(p, method, alpha, families, r, df, k) for p, r, df, k in parts]
     if not over_criteria:
-        return [Corrected(*_by_p_values(p, method, alpha)) for p in p_values]
-    adjusted, alphas = _by_p_values(np.concatenate(p_values), method, alpha)
+        return [Corrected(*with_alphas(p, method, alpha)) for p in p_values]
+    adjusted, alphas = with_alphas(np.concatenate(p_values), method, alpha)
     ends = np.cumsum([len(p) for p in p_values])[:-1]
     return [Corrected(*both) for both in zip(np.split(adjusted, ends), np.split(alphas, ends), strict=True)]
-
-
-def _by_p_values(p: np.ndarray, method: str, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    m, adjusted = len(p), adjusted_p(p, method)
-    found = int((adjusted < alpha).sum())
-    if method == "holm":
-        alphas = np.empty(m)
-        steps = np.minimum(np.arange(m), min(found, m - 1))  # the method stops at the last of them
-        alphas[np.argsort(p, kind="stable")] = alpha / (m - steps)
-        return adjusted, alphas
-    level = {"none": alpha, "bonferroni": alpha / m, "sidak": -np.expm1(np.log1p(-alpha) / m)}
-    return adjusted, np.full(m, level.get(method, alpha * max(1, found) / m))
 
 
 def _joint(

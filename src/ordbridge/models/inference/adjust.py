@@ -52,6 +52,30 @@ def adjusted_p(p: np.ndarray, method: str) -> np.ndarray:
     return out
 
 
+def with_alphas(p: np.ndarray, method: str, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return corrected p-values, and α of the interval of each that excludes 0 where its p-value is below ``alpha``.
+
+    References
+    ----------
+    Serlin, R. C. (1993). Confidence intervals and the scientific method: a case for Holm on the range. Journal of
+    Experimental Education 61, 350–360.
+
+    Examples
+    --------
+    >>> [part.round(4).tolist() for part in with_alphas(np.array([0.01, 0.03, 0.5]), "holm", 0.05)]
+    [[0.03, 0.06, 0.5], [0.0167, 0.025, 0.025]]
+    """
+    m, adjusted = len(p), adjusted_p(p, method)
+    found = int((adjusted < alpha).sum())
+    if method == "holm":
+        alphas = np.empty(m)
+        steps = np.minimum(np.arange(m), min(found, m - 1))  # the method stops at the last of them
+        alphas[np.argsort(p, kind="stable")] = alpha / (m - steps)
+        return adjusted, alphas
+    level = {"none": alpha, "bonferroni": alpha / m, "sidak": -np.expm1(np.log1p(-alpha) / m)}
+    return adjusted, np.full(m, level.get(method, alpha * max(1, found) / m))
+
+
 def tukey(t: float, df: float, levels: int) -> float:
     """Return the p-value of one of all comparisons between ``levels`` levels, by Tukey's studentised range."""
     from scipy import stats

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MOST = 40
 
 
-def differences(rows: Sequence[dict[str, Any]], conf_level: float = 0.95) -> Figure:
-    """Draw differences in rating points with their intervals: filled where systems differ, hollow elsewhere.
+def differences(rows: Sequence[dict[str, Any]], conf_level: float = 0.95, unit: str = "rating points") -> Figure:
+    """Draw differences in points with their intervals: filled where systems differ, hollow elsewhere.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ def differences(rows: Sequence[dict[str, Any]], conf_level: float = 0.95) -> Fig
         many.
     conf_level
         The level of the intervals.
+    unit
+        What the axis says.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def differences(rows: Sequence[dict[str, Any]], conf_level: float = 0.95) -> Fig
     panel.tick_params(axis="y", length=0)
     panel.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     panel.set_axisbelow(True)
-    panel.set_xlabel("rating points")
+    panel.set_xlabel(unit)
     rest = f", the {MOST} largest of {len(rows)}" if len(rows) > MOST else ""
     title(panel, "Differences", f"first minus second, {100 * conf_level:g} % intervals; filled: they differ{rest}")
     return figure
