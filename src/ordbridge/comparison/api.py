@@ -32,6 +32,8 @@ from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
 from ordbridge.reading import RatingTable, check, read
+from ordbridge.reading.parts import listed
+from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
 from ordbridge.support.progress import Progress, part_of
@@ -177,15 +179,26 @@ def compare(
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
     ratings = read(data, rating=rating, **roles)
     if "system" not in ratings.table.column_names:
-        raise InputError(
-            f"no column of {ratings.source} was recognised as the system; give system= with one of "
-            f"{', '.join(ratings.table.column_names)}"
-        )
+        raise InputError(_without_system(ratings))
     noticed = (*check(ratings).findings, *ratings.notes)
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
     answers, failures = _analyses(ratings, asked, has(noticed, "duplicated-rows"))
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+
+
+def _without_system(ratings: RatingTable) -> str:
+    """Say what can be done with ratings that name no system."""
+    known = {source for source in _columns(ratings.recognised).values()}
+    others = [name for name in ratings.table.column_names if name not in (*ROLES, *known)]
+    texts = "" if len(ratings.table["item"].unique() if "item" in ratings.table.column_names else ()) < 2 else (
+        ", or join= with a table that says which system made each item"
+    )  # fmt: skip
+    which = f", which may be {listed(others)}" if others else ""
+    return (
+        f"no column of {ratings.source} says which system made a text; give system= with its column{which}{texts}. "
+        "Without systems, ordbridge reliability says how well raters agree"
+    )
 
 
 def _question(

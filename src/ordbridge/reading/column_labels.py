@@ -9,7 +9,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.headers import decompose, made_alike
 from ordbridge.reading.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import criterion_name, label_role, plain, rank_of
+from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, plain, rank_of, words_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["alike", "labelled"]
@@ -20,6 +20,8 @@ FEW_LETTERS = 6  # A to F may be systems
 WHAT = {"participant": "a rater", "item": "an item", "system": "a system", "criterion": "a criterion"}
 PLURAL = {"participant": "participants", "item": "items", "system": "systems", "criterion": "criteria"}
 _INDEXED = re.compile(r"(.*?[^\W\d_])[ _.\-]*(\d+|(?<=[ _.\-])[A-Za-z]|(?<=[a-z])[A-Z])")
+_INITIALS = re.compile(r"[A-Z]\.? ?[A-Z]?\.?|[a-z]{1,2}|[A-Za-z]{1,4}[ _.-]?\d+")  # A. B., jd, w17
+FIRST_NAMES = words_of("first_names")
 Blocks = dict[tuple[str, int], dict[str, str]]
 """A role and the factor that counts its places: for each label of the factor the column that has the name."""
 
@@ -158,6 +160,7 @@ def _roles(
             known = {roles[other]: factors[other][0] for other in range(len(factors)) if roles[other]}
             if len(unknown) > 1:
                 raise InputError(_several_unknown(sheet, columns, titles, factors, roles, left))
+            left = [role for role in left if role != "participant"] or left if "participant" in taken else left
             ways = ", ".join(
                 f"columns={_pattern(titles[0], {**known, role: factor[0]})!r} if each is {WHAT[role]}" for role in left
             )
@@ -207,12 +210,22 @@ def _are_letters(labels: Sequence[str]) -> bool:
     return len(set(labels)) <= FEW_LETTERS and all(re.fullmatch(r"[A-Z]", label) for label in labels)
 
 
+def _names_a_person(label: str) -> bool:
+    """Tell whether a label is a first name, initials, or letters with a number."""
+    first = name_words(label)[:1]
+    return _INITIALS.fullmatch(label.strip()) is not None or first[:1] != [] and first[0] in FIRST_NAMES
+
+
 def _left(labels: list[str], left: list[str]) -> str | None:
     """Return which of the roles that are left labels have whose words say nothing, if it can be concluded."""
     if len(left) == 1:
         return left[0]
     if "participant" in left:  # a rater is always needed; items and systems are there
-        return "participant" if left == ["participant", "criterion"] else None
+        if left != ["participant", "criterion"]:
+            return None
+        if all(len(label.split()) > 2 for label in labels):
+            return "criterion"  # questions
+        return "participant" if all(_names_a_person(label) for label in labels) else None
     if "system" in left and _are_letters(labels):
         return "system"
     if left == ["system", "criterion"]:

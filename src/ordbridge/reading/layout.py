@@ -146,7 +146,8 @@ class _Finder:
         if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
             return weak
         if others:
-            return [name for name in others if says_rating(short_name(name))] or others
+            said = [name for name in others if says_rating(short_name(name))]
+            return [name for name in others if name in said or self.is_asked_like(name, said)] or others
         if "rating" in free:  # words without an order
             return ["rating"]
         raise InputError(
@@ -191,6 +192,12 @@ class _Finder:
         if unsure := [name for name in others if name not in asked]:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
         return [name for name in likely if name in criteria or name in asked]
+
+    def is_asked_like(self, name: str, questions: Sequence[str]) -> bool:
+        """Tell whether a question begins like others that name a criterion, as "Is the outcome …?" does."""
+        if not name.rstrip().endswith("?"):
+            return False
+        return any(one.rstrip().endswith("?") and one.split()[:2] == name.split()[:2] for one in questions)
 
     def may_be_rating(self, name: str) -> bool:
         """Tell whether a column holds ratings, or is called a rating and holds few different words."""

@@ -33,16 +33,18 @@ def nested_rows(value: Any) -> list[Record]:
     return list(_walk(value, {}, "", 1))
 
 
-def _walk(value: Any, context: Record, title: str, depth: int) -> Iterator[Record]:
+def _walk(value: Any, context: Record, title: str, depth: int, named: bool = False) -> Iterator[Record]:
+    """Yield the records inside a value; ``named`` where its neighbours say that its keys are names."""
     if isinstance(value, list):
         for number, one in enumerate(value, 1):
-            named = {*name_words(title)} & BY_PEOPLE and not _names_someone(one) and not _names_someone(context)
-            extra = {"annotator": f"{title} {number}"} if named else {}
+            counted = {*name_words(title)} & BY_PEOPLE and not _names_someone(one) and not _names_someone(context)
+            extra = {"annotator": f"{title} {number}"} if counted else {}
             yield from _walk(one, context | extra, title, depth)
-    elif _is_level(value):
+    elif named or _is_level(value):
         column = title or f"key {depth}"
+        below = _have_levels(list(value.values()))
         for key, one in value.items():
-            yield from _walk(one, context | {column: str(key)}, "", depth + 1)
+            yield from _walk(one, context | {column: str(key)}, "", depth + 1, below)
     else:
         own = {key: cell for key, cell in value.items() if not _is_nest(cell)}
         nests = {key: cell for key, cell in value.items() if _is_nest(cell)}
@@ -77,11 +79,18 @@ def _is_level(value: Any) -> bool:
         return len(inner) > 1
     if not all(isinstance(one, Mapping) and one for one in inner):
         return False
-    if all(_is_level(one) for one in inner):
+    if _have_levels(inner):
         return True
     first = set(inner[0])
     shared = [len(first & set(one)) / len(first | set(one)) for one in inner[1:]]
     return bool(shared) and sum(shared) / len(shared) >= ALIKE
+
+
+def _have_levels(inner: list[Any]) -> bool:
+    """Tell whether most of several objects have names for keys, and the others may: one name says nothing."""
+    if not all(isinstance(one, Mapping) and all(isinstance(cell, Mapping) for cell in one.values()) for one in inner):
+        return False
+    return sum(_is_level(one) for one in inner) > 0.5 * len(inner)
 
 
 def _names_someone(record: Any) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.reading.parts import Asked, listed
 from ordbridge.reading.rating_table import ROLES, RatingTable
-from ordbridge.reading.vocabulary import name_words
+from ordbridge.reading.vocabulary import name_words, rank_of
 
 __all__ = ["codes_of", "refuse_impossible"]
 
@@ -72,7 +72,9 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
                 f"the numbers in {names['participant']!r} of {ratings.source} start again in every {studies[0]!r}, so one "
                 f"number is several people; give participant={both!r}"
             )
-    if share > MOST_REPEATS and not _are_copies(table, share):
+    sure = all(rank_of(role, names[role] or "") == 0 for role in ("participant", "item", "system") if role in roles)
+    known = (sure and apart) or _are_copies(table, share) or _has_texts(table, parts)
+    if share > MOST_REPEATS and not known:
         said = "; ".join(f"{role}: {source}" for role, source in ratings.recognised.items() if role != "rating")
         ways = [f"{role}={name!r}" for name in apart[:3] for role in ("criterion", "item", "system")
                 if role not in roles or role == "item"][:4]  # fmt: skip
@@ -104,6 +106,13 @@ def _are_copies(table: pa.Table, share: float) -> bool:
     return _repeats([codes_of(table[name]) for name in plain]) >= 0.9 * share
 
 
+def _has_texts(table: pa.Table, parts: Sequence[np.ndarray]) -> bool:
+    """Tell whether another column names the texts: a system may have made several of one item."""
+    named = [name for name in table.column_names if name not in ROLES and rank_of("item", name) in (0, 1)]
+    plain = [name for name in named if not pa.types.is_nested(table[name].type)]
+    return any(_repeats([*parts, codes_of(table[name])]) < 0.01 for name in plain)
+
+
 def _apart(table: pa.Table, parts: Sequence[np.ndarray], roles: Sequence[str]) -> list[str]:
     """Return the columns that tell repeated ratings apart and have names that come again."""
     found = []
@@ -128,7 +137,7 @@ def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
     numbers = sorted(map(int, people))
     if numbers not in (list(range(len(people))), list(range(1, len(people) + 1))):
         return
-    texts = _together([codes_of(table[role]) for role in ("item", "system", "criterion") if role in table.column_names])
+    texts = _together([codes_of(table[role]) for role in ("item", "system") if role in table.column_names])
     text = np.unique(texts, return_inverse=True)[1]
     if text.max() + 1 < MANY_TEXTS:
         return

@@ -106,7 +106,7 @@ def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = N
     >>> preferences_in(Sheet(columns, np.array([2, 3]), "x.csv"), Asked()).table["outcome"].to_pylist()
     ['b', 'tie']
     """
-    finder = _Finder(sheet, asked, systems)
+    finder = _PreferenceFinder(sheet, asked, systems)
     found = finder.found()
     if not found:
         return None
@@ -116,7 +116,7 @@ def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = N
     return Preferences(finder.table(found), found[0].kind, sheet.name, found[0].columns)
 
 
-class _Finder:
+class _PreferenceFinder:
     def __init__(self, sheet: Sheet, asked: Asked, systems: Sequence[str] | None) -> None:
         self.sheet, self.asked, self.given = sheet, asked, systems
         self.words = {name: _words(name) for name in sheet.header}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.values import as_numbers
+from ordbridge.reading.values import looks_like_ratings
 from ordbridge.reading.vocabulary import rank_of
 
 __all__ = ["is_constant", "may_name_raters", "property_of", "shared_source"]
@@ -51,13 +51,12 @@ def property_of(sheet: Sheet, name: str) -> str | None:
 
 
 def may_name_raters(sheet: Sheet, name: str) -> bool:
-    """Tell whether a column may name people: short names that come again, and no fractions."""
+    """Tell whether a column may name people: short names that come again, and no points of a scale."""
     cells = [cell for cell in sheet.columns[name] if not is_missing(cell)]
     labels = set(cells)
     if not 2 <= len(labels) <= max(2, len(cells) // 2) or any(len(str(label)) > LONG for label in labels):
         return False
-    numbers = as_numbers([*labels])[0]
-    return not bool((numbers % 1 > 0).any()) and property_of(sheet, name) is None
+    return not looks_like_ratings([*labels]) and property_of(sheet, name) is None
 
 
 def shared_source(sheet: Sheet, item: str, system: str, free: Sequence[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ordbridge.errors import InputError
@@ -44,7 +45,8 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     asked
         Columns of roles that were named.
     weights
-        Of each severity; without them minor 1 and major 5.
+        Of each severity, without them minor 1 and major 5; also of a category (``"Non-translation"``), or of one in a
+        category (``"minor/punctuation"``).
 
     References
     ----------
@@ -65,9 +67,9 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     sums: dict[tuple[str | None, ...], float] = {}
     first: dict[tuple[str | None, ...], int] = {}
     rows = zip(*(sheet.columns[name] for name in keys.values()), strict=True)
-    for place, (key, cell) in enumerate(zip(rows, sheet.columns[severity], strict=True)):
-        weight = 0.0 if cell is None or plain(cell) in NOTHING else given[plain(cell)]
-        sums[key] = sums.get(key, 0.0) + weight
+    kinds = sheet.columns[category] if (category := _category(sheet)) else [None] * len(sheet)
+    for place, (key, cell, kind) in enumerate(zip(rows, sheet.columns[severity], kinds, strict=True)):
+        sums[key] = sums.get(key, 0.0) + _weight(given, plain(cell or ""), kind or "")
         first.setdefault(key, place)
     keep = [False] * len(sheet)
     for place in first.values():
@@ -79,6 +81,19 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     said = ", ".join(f"{name} {weight:g}" for name, weight in given.items())
     note = noticed("spans-scored", weights=said, n=len(sheet), segments=len(scores))
     return kept.with_columns({**constant, SCORE: scores}).noting(note), Hints(dict(keys), (SCORE,))
+
+
+def _category(sheet: Sheet) -> str | None:
+    return next((name for name in sheet.header if {*name_words(short_name(name))} & {"category", "type", "kategorie"}), None)
+
+
+def _weight(weights: Mapping[str, float], severity: str, kind: str) -> float:
+    """Return the weight of a severity in a category, as in ``minor/punctuation``, of a category, or of the severity."""
+    if severity in NOTHING:
+        return 0.0
+    parts = [plain(part) for part in re.split(r"[/:!]", kind)]
+    own = [weights[name] for part in parts for name in (f"{severity}{part}", part) if name in weights]
+    return own[-1] if own else weights[severity]
 
 
 def _column(sheet: Sheet, asked: Asked, role: str) -> str | None:
