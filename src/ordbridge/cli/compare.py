@@ -24,7 +24,7 @@ SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     defaults = defaults_of("comparison.api:compare")
-    parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool")
+    reading.add_files(parser)
     reading.add_options(parser)
     parser.add_argument("--plan", metavar="FILE", help="make the analysis that ordbridge plan --json FILE planned")
     parser.add_argument(
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.require_writable(args)
     if args.plan:
         return _as_planned(args)
-    ratings = read(args.file, **reading.options(args))
+    ratings = read(reading.files(args), **reading.options(args))
     settings = {name: getattr(args, name) for name in SETTINGS}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the findings
@@ -104,7 +104,7 @@ def _as_planned(args: argparse.Namespace) -> int:
     how = {"engine": args.engine, "ledger": Ledger(protocol, ledger_beside(args.plan)), **reading.options(args)}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the findings
-        found = compare_as_planned(args.file, protocol, progress=progress, **how)
+        found = compare_as_planned(reading.files(args), protocol, progress=progress, **how)
     outputs.finish(found, args, *_keep(found.comparison, args))
     return 0
 

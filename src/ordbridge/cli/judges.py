@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "The alternative annotator test, agreement and bias, means from few ratings by people and many by a "
         "judge, and what the judge saves. Its ratings are rows with kind = judge."
     )
-    parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet and more; or JSON of the test (--and)")
+    reading.add_files(parser)
     parser.add_argument(
         "--and",
         dest="judgements",
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.reliability.ratings import read_for
 
     outputs.require_writable(args)
-    source = args.file if args.judgements is None else read_alttest(args.file, args.judgements)
+    source = reading.files(args) if args.judgements is None else read_alttest(args.file[0], args.judgements)
     study = read_for(source, args.level, None, reading.options(args))
     prices = {"human": args.cost_human, "judge": args.cost_judge}
     asked = {name: getattr(args, name) for name in ("covariates", "raters", "conf_level", "kind", "cluster", "level")}

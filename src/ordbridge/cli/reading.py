@@ -11,10 +11,26 @@ from ordbridge.cli.defaults import choices_of
 if TYPE_CHECKING:
     from ordbridge.results.finding import Finding
 
-__all__ = ["add_options", "checked", "number_or_word", "options"]
+__all__ = ["add_files", "add_options", "checked", "files", "number_or_word", "options"]
 
 OPTIONS = ("participant", "item", "system", "rating", "criterion", "levels", "scale", "columns", "format", "sheet",
-           "join")  # fmt: skip
+           "join", "ignore", "where", "systems")  # fmt: skip
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the file of ratings, or several that are read together."""
+    parser.add_argument(
+        "file",
+        nargs="+",
+        metavar="FILE",
+        help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool; several files with the "
+        "same columns are read together",
+    )
+
+
+def files(args: argparse.Namespace) -> str | list[str]:
+    """Return the file, or the files."""
+    return args.file[0] if len(args.file) == 1 else list(args.file)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +61,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+    parser.add_argument("--ignore", nargs="+", metavar="COLUMN", help="columns to leave out")
+    parser.add_argument("--where", metavar="CONDITION", help='use only rows with, for example, "split == test"')
+    parser.add_argument(
+        "--weights",
+        nargs="+",
+        metavar="SEVERITY=N",
+        dest="span_weights",
+        help="error spans (MQM): penalty of each severity; default: minor=1 major=5",
+    )
+    parser.add_argument("--systems", nargs=2, metavar=("A", "B"), help="names of a and b, with one verdict per line")
+    parser.add_argument(
+        "--lower-is-better",
+        nargs="*",
+        metavar="CRITERION",
+        help="a low rating is the better one: of all criteria, or of these",
+    )
+    parser.add_argument("--higher-is-better", action="store_true", help="a high rating is the better one, always")
+
+
 def number_or_word(text: str) -> float | int | str:
     """Return a point of a scale as it was typed: a number where it is one.
 
@@ -63,7 +98,25 @@ def number_or_word(text: str) -> float | int | str:
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that were given."""
-    return {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
+    given = {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
+    if args.span_weights is not None:
+        given["weights"] = dict(map(_weight, args.span_weights))
+    if args.higher_is_better:
+        given["lower_is_better"] = False
+    elif args.lower_is_better is not None:
+        given["lower_is_better"] = args.lower_is_better or True
+    return given
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """Return the severity and the penalty in ``minor=1``."""
+    from ordbridge.errors import InputError
+
+    name, _, number = text.partition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"--weights {text} is not a severity and its penalty; write for example minor=1 major=5") from None
 
 
 def checked(

@@ -24,6 +24,7 @@ from ordbridge.comparison.result_rows import (
     ranking_rows,
     share_rows,
     tables,
+    turned,
 )
 from ordbridge.comparison.wording import disagreement
 from ordbridge.errors import FitError, FitTimeout, InputError
@@ -247,7 +248,8 @@ def _analyses(ratings: RatingTable, asked: Request, copied: bool) -> tuple[list[
         part = table if name is None else table.filter(pc.equal(table["criterion"], name))
         try:
             its = replace(asked, progress=part_of(asked.progress, place, len(criteria)))
-            answers.append(analyse(part, name, _levels(ratings, part), its))
+            answer = analyse(part, name, _levels(ratings, part), its)
+            answers.append(replace(answer, lower_is_better=(name or "") in ratings.lower_is_better))
         except FitTimeout:
             raise
         except (FitError, InputError) as failure:
@@ -317,7 +319,8 @@ def _result(
         said.append(found("no-answer" if isinstance(failure, FitError) else "not-usable", name, reason=str(failure)))
     for answer, its in zip(answers, corrected, strict=True):
         rows["ranking"] += ranking_rows(answer, its, alpha, asked.reference)
-        rows["pairs"] += pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
+        pairs = pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
+        rows["pairs"] += [turned(row) for row in pairs] if answer.lower_is_better and asked.reference is None else pairs
         rows["shares"] += share_rows(answer)
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
@@ -325,6 +328,7 @@ def _result(
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family}
+    settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(
         **tables(rows),
         recognised=_columns(ratings.recognised),

@@ -22,6 +22,7 @@ __all__ = [
     "superiority",
     "tables",
     "tests_of",
+    "turned",
 ]
 
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -130,6 +131,35 @@ def pair_rows(
         }
         for k, (i, j) in enumerate(found.pairs)
     ]
+
+
+def turned(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a pair seen from the other system, so that the better one comes first where less is better.
+
+    Examples
+    --------
+    >>> row = dict.fromkeys(KINDS["pairs"]) | {"system_a": "A", "system_b": "B", "difference": 2.0, "conf_low": 1.0}
+    >>> [turned(row)[name] for name in ("system_a", "difference", "conf_low", "conf_high")]
+    ['B', -2.0, None, -1.0]
+    """
+
+    def minus(value: float | None) -> float | None:
+        return None if value is None else -value
+
+    def other(value: float | None) -> float | None:
+        return None if value is None else 1.0 - value
+
+    return row | {
+        "system_a": row["system_b"],
+        "system_b": row["system_a"],
+        "difference": minus(row["difference"]),
+        "conf_low": minus(row["conf_high"]),
+        "conf_high": minus(row["conf_low"]),
+        "superiority": other(row["superiority"]),
+        "superiority_low": other(row["superiority_high"]),
+        "superiority_high": other(row["superiority_low"]),
+        "latent_difference": minus(row["latent_difference"]),
+    }
 
 
 def _agrees(difference: float, differs: bool, latent: float, latent_differs: bool) -> bool:
