@@ -112,7 +112,7 @@ KINDS: dict[str, FindingKind] = {
         "Differences between raters are not in the intervals.",
     ),
     "lower-is-better": FindingKind(
-        "note", "a lower {column!r} is taken for the better one.", "If a higher one is better, give `higher_is_better`."
+        "note", "a lower {column!r} is taken for the better one.", "If a higher one is better, say so: `higher_is_better`."
     ),
     "higher-taken-for-better": FindingKind(
         "note", "a higher {column!r} is taken for the better one.", "If a lower one is better, give `lower_is_better`."
