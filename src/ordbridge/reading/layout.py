@@ -23,6 +23,7 @@ from ordbridge.reading.vocabulary import (
     is_criterion,
     is_summary,
     label_role,
+    name_words,
     plain,
     rank_of,
     says_rating,
@@ -135,7 +136,7 @@ class _Finder:
             if len(sure) == 1:
                 return sure
             raise InputError(f"{listed(sure)} may be the rating; say which: {_options('rating', sure)}")
-        if sure and len(criteria) > 1:
+        if sure and len(criteria) > 1 and not {*sure} <= {*criteria}:
             raise InputError(
                 f"{sure[0]!r} and {listed(criteria)} may hold ratings; give rating={sure[0]!r}, or rating={criteria!r}"
             )
@@ -166,6 +167,8 @@ class _Finder:
         if ordered:
             left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
                      and not self.is_numeric(name)}  # fmt: skip
+        stems = {_stem(name) for name in likely if name not in left}
+        left = {name for name in left if _stem(name) not in stems}  # one of Rater 1, Rater 2, Rater 3 is constant
         if len(left) == len(likely):
             return likely
         if said := [name for name in likely if name in left and not self.is_id(name)]:
@@ -207,6 +210,8 @@ class _Finder:
         rank = self.rank("rating", name)
         stem = re.sub(r"[\s_\-.]*\d+$", "", short_name(name))
         called = is_criterion(stem) or (rank is not None and rank < 2)
+        if not called and not self.is_id(name) and says_rating(short_name(name)) and self.is_numeric(name):
+            return True
         if called and self.is_numeric(name):
             return True
         return called and 1 < len({cell.strip().casefold() for cell in cells if cell}) <= MOST_LABELS
@@ -480,6 +485,12 @@ class _Finder:
 def _one_to_one(pairs: Iterable[tuple[str | None, str | None]]) -> bool:
     pairs = list(pairs)
     return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
+
+
+def _stem(name: str) -> tuple[str, ...]:
+    """Return a name without its number, or where it has none, the name: Rater 1 and Rater 2 are alike."""
+    words = name_words(short_name(name))
+    return tuple(words[:-1]) if len(words) > 1 and (words[-1].isdigit() or len(words[-1]) == 1) else (name,)
 
 
 def _options(role: str, names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
-from ordbridge.reading.vocabulary import name_words, plain, rank_of, says_rating, words_of
+from ordbridge.reading.vocabulary import is_aside, name_words, plain, rank_of, says_rating, words_of
 
 __all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
 
@@ -136,7 +136,7 @@ class _PreferenceFinder:
         """Tell whether something else in the sheet is called a rating and looks like one."""
         for name, words in self.words.items():
             called = says_rating(short_name(name)) or rank_of("rating", short_name(name)) in (0, 1)
-            if not called or {*words} & {*VERDICTS, *RANKS, *BEST, *WORST}:
+            if not called or is_aside(short_name(name)) or {*words} & {*VERDICTS, *RANKS, *BEST, *WORST}:
                 continue
             cells = self.sheet.columns[name]
             labels = {plain(cell) for cell in cells if not is_missing(cell)}

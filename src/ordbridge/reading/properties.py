@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ordbridge.reading.cell_types import is_missing
@@ -13,6 +14,7 @@ from ordbridge.reading.vocabulary import rank_of
 __all__ = ["is_constant", "may_name_raters", "property_of", "shared_source"]
 
 ENOUGH = 8  # names with several rows, before a column that never differs within them is called their property
+UNLIKELY = 1e-6  # probability that a column never differs within names by chance
 LONG = 60  # letters; so long cells are texts
 
 Cells = Sequence[str | None]
@@ -36,17 +38,23 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     ('text', None)
     """
     cells = sheet.columns[name]
+    counts = Counter(cell for cell in cells if not is_missing(cell))
+    by_chance = sum((count / counts.total()) ** 2 for count in counts.values())  # that two cells are the same
     for other in sheet.header:
         if other == name or not any(rank_of(role, short_name(other)) is not None for role in ("participant", "item")):
             continue
-        seen: dict[str | None, set[str | None]] = {}
-        rows: dict[str | None, int] = {}
+        first: dict[str | None, str | None] = {}
+        again: Counter[str | None] = Counter()
         for label, cell in zip(sheet.columns[other], cells, strict=True):
-            seen.setdefault(label, set()).add(cell)
-            rows[label] = rows.get(label, 0) + 1
-        several = [label for label, count in rows.items() if count > 1]
-        if len(several) >= ENOUGH and all(len(seen[label]) == 1 for label in several):
-            return other
+            if is_missing(cell):
+                continue
+            if first.setdefault(label, cell) != cell:
+                break
+            again[label] += 1
+        else:
+            repeats = sum(again.values()) - len(again)
+            if sum(count > 1 for count in again.values()) >= ENOUGH and by_chance**repeats < UNLIKELY:
+                return other
     return None
 
 

@@ -189,7 +189,7 @@ def criterion_name(column: str) -> str:
 
 def says_rating(column: str) -> bool:
     """Tell whether a word of a name says that a column holds ratings, as in rating_2 or "fluency of A"."""
-    words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z\d])", column) if len(word) > 1]
+    words = [word for word in name_words(column) if len(word) > 1]
     return any(is_criterion(word) or _RANKS["rating"].get(plain(word), 2) < 2 for word in words)
 
 
@@ -213,7 +213,7 @@ def is_aside(column: str) -> bool:
     (True, True, True, False)
     """
     name, words = plain(column), [plain(word) for word in _WORD.split(column) if word]
-    measured = 1 < len(words) <= 3 and words[-1] in MEASURES
+    measured = 1 < len(words) <= 3 and words[-1] in MEASURES and not says_lower(column)
     ending = name.endswith(("time", "date", "comment", "comments", "seconds", "timestamp", "duration"))
     asked = _INSTRUCTED.search(column) is not None and " " in column.strip()
     kept_by_crowdflower = column.startswith("_") and name not in CRITERIA and rank_of("participant", column) is None
