@@ -41,7 +41,8 @@ NAMES: dict[str, list[str]] = {  # English, German, French, Spanish, Italian, Du
 CRITERIA = [["fluency", "adequacy", "coherence"], ["informativeness", "naturalness", "quality"],
             ["Verständlichkeit", "Kohärenz", "Relevanz"], ["fluidité", "cohérence", "clarté"],
             ["fluidez", "coherencia", "claridad"], ["scorrevolezza", "coerenza", "chiarezza"],
-            ["vloeiendheid", "samenhang", "duidelijkheid"], ["Grammaticality", "Readability", "Overall"]]  # fmt: skip
+            ["vloeiendheid", "samenhang", "duidelijkheid"], ["Grammaticality", "Readability", "Overall"],
+            ["crispness", "zest", "bounce"], ["Q1", "Q2", "Q3"], ["syntax", "guidelines", "punch"]]  # fmt: skip
 SYSTEMS = [["gpt-4", "llama-2", "human"], ["A", "B", "C"], ["baseline", "ours", "reference"], ["T5", "BART", "Pegasus"],
            ["sys1", "sys2", "sys3"], ["marian", "deepl", "google"], ["Nematus", "NUS-3", "CAMB"]]  # fmt: skip
 SCALES: list[list[Any]] = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], list(range(0, 101)), [0, 1], [1, 2, 3, 4],
@@ -101,6 +102,8 @@ def study(rng: random.Random) -> Study:
                     place = min(len(scale) - 1, max(0, round(rng.gauss(level[system], 0.3) * (len(scale) - 1))))
                     rows.append({"participant": rater, "item": item, "system": system, "criterion": criterion,
                                  "rating": scale[place]})  # fmt: skip
+    if any(len({row["rating"] for row in rows if row["criterion"] == one}) < 2 for one in criteria):
+        return study(rng)
     names = {role: styled(rng.choice(words), rng) for role, words in NAMES.items()}
     return Study(rows, criteria, systems, raters, items, names, rng, scale, distractors(rng, items, raters))
 
@@ -129,8 +132,21 @@ def distractors(rng: random.Random, items: list[str], raters: list[str]) -> dict
         "split": lambda row: "test",
         "order": lambda row: rng.randint(1, 9),
         "rownames": lambda row: None,
+        "familiarity": lambda row: age[row["participant"]] % 5 + 1,
+        "target_difficulty": lambda row: len(sentence[row["item"]]) % 5 + 1,
+        "intended_emotion": lambda row: ["joy", "fear", "anger"][len(sentence[row["item"]]) % 3],
+        "bleu": lambda row: round(rng.random(), 4),
+        "comet": lambda row: round(rng.gauss(0.7, 0.1), 4),
+        "minutes": lambda row: rng.randint(1, 9),
+        "confidence": lambda row: rng.randint(1, 5),
+        "unit_id": lambda row: 10_000 + hash((row["item"], row["system"])) % 997,
+        "is_replicate": lambda row: "False",
+        "temperature": lambda row: 0.7,
+        "seed": lambda row: age[row["participant"]] % 4,
+        "gold": lambda row: "",
+        "expected_label": lambda row: len(sentence[row["item"]]) % 2,
     }
-    chosen = rng.sample(sorted(known), rng.choice([0, 1, 2, 3, 4]))
+    chosen = rng.sample(sorted(known), rng.choice([0, 1, 2, 3, 4, 6]))
     return {name: known[name] for name in chosen}
 
 
@@ -339,6 +355,8 @@ def spans(s: Study) -> tuple[Table, set[Any]]:
 
 def nested(s: Study) -> tuple[Any, set[Any]]:
     s.rows = [row for row in s.rows if row["system"] == s.systems[0]]
+    if any(len({row["rating"] for row in s.rows if row["criterion"] == one}) < 2 for one in s.criteria):
+        raise Redraw
     tree: dict[str, Any] = {}
     for row in s.rows:
         person = f"worker_{row['participant']}"
@@ -383,6 +401,82 @@ def short_row(s: Study) -> tuple[Table, set[Any]]:
     return (header, rows), {"broken"}
 
 
+def nested_items(s: Study) -> tuple[Table, set[Any]]:
+    """Texts have names of their own; what all systems worked on stands in another column."""
+    text = {(item, system): f"{s.rng.randrange(16**10):010x}" for item in s.items for system in s.systems}
+    source = s.rng.choice(["source_id", "term_id", "prompt_id", "input_id"])
+    rows = []
+    for rated in grouped(s, ("participant", "item", "system")).values():
+        one = rated[0]
+        named = {s.names["participant"]: one["participant"], s.names["system"]: one["system"],
+                 "item": text[one["item"], one["system"]], source: one["item"]}  # fmt: skip
+        rows.append(named | {row["criterion"]: row["rating"] for row in rated})
+    return table_of(rows, s.rng), truth(s)
+
+
+def segments(s: Study) -> tuple[Table, set[Any]]:
+    """Segments are counted anew in each document."""
+    half = len(s.items) // 2
+    place = {item: (f"d{n // half}", str(n % half + 1)) for n, item in enumerate(s.items[: 2 * half])}
+    s.rows = [row for row in s.rows if row["item"] in place]
+    rows = []
+    for rated in grouped(s, ("participant", "item", "system")).values():
+        doc, seg = place[rated[0]["item"]]
+        named = {s.names[role]: rated[0][role] for role in ("participant", "system")} | {"doc_id": doc, "seg_id": seg}
+        rows.append(named | {row["criterion"]: row["rating"] for row in rated})
+    for row in s.rows:
+        row["item"] = " ".join(place[row["item"]])
+    return table_of(rows, s.rng), truth(s)
+
+
+def several_verdicts(s: Study) -> tuple[Table, set[Any]]:
+    k = s.rng.choice([2, 3])
+    rows = []
+    for item in s.items * 3:
+        one, two = s.rng.sample(s.systems, 2)
+        verdicts = {f"winner{n}": s.rng.choice(["model_1", "model_2", "tie"]) for n in range(1, k + 1)}
+        rows.append({s.names["item"]: item, "model_1": one, "model_2": two, **verdicts})
+    return table_of(rows, s.rng), {"pairs", len(rows) * k}
+
+
+def wide_pairs(s: Study) -> tuple[Table, set[Any]]:
+    rows = []
+    for rater in s.raters * 5:
+        row: Row = {s.names["participant"]: rater}
+        for n in (1, 2, 3):
+            one, two = s.rng.sample(s.systems, 2)
+            row |= {f"systema{n}": one, f"systemb{n}": two, f"choice{n}": s.rng.choice("ab")}
+        rows.append(row)
+    return table_of(rows, s.rng, shuffle=False), {"pairs", len(rows) * 3}
+
+
+def best_worst(s: Study) -> tuple[Table, set[Any]]:
+    rows = []
+    for rated in grouped(s, ("participant", "item")).values():
+        one, two = s.rng.sample(s.systems, 2)
+        best = s.rng.choice("AB")
+        rows.append({"WorkerId": rated[0]["participant"], "HITId": rated[0]["item"], "Input.system1": one,
+                     "Input.system2": two, "Answer.best": best, "Answer.worst": "BA"["AB".index(best)],
+                     "Answer.english": "1"})  # fmt: skip
+    return table_of(rows, s.rng), {"pairs", len(rows)}
+
+
+def against_one(s: Study) -> tuple[Table, set[Any]]:
+    ours, *others = s.systems
+    rows = []
+    for rated in grouped(s, ("participant", "item")).values():
+        other = s.rng.choice(others)
+        rows.append({s.names["participant"]: rated[0]["participant"], s.names["item"]: rated[0]["item"],
+                     "other_system": other, "winner": s.rng.choice([ours, other, "similar"])})  # fmt: skip
+    return table_of(rows, s.rng), {"pairs", len(rows)}
+
+
+def lone_verdicts(s: Study) -> tuple[Table, set[Any]]:
+    rows = [{s.names["participant"]: rated[0]["participant"], s.names["item"]: rated[0]["item"],
+             "preference": s.rng.choice(["A", "B", "tie"])} for rated in grouped(s, ("participant", "item")).values()]  # fmt: skip
+    return table_of(rows, s.rng), {"pairs"}
+
+
 class Redraw(Exception):
     """The shape does not fit the design that was drawn."""
 
@@ -394,6 +488,9 @@ SHAPES: dict[str, tuple[int, Callable[[Study], tuple[Any, set[Any]]]]] = {
     "dummy-coded systems": (1, dummies), "counts of errors": (1, errors), "pairs with a verdict": (2, pairs),
     "pairs with ranks": (1, ranked_pairs), "ranks": (1, ranks), "error spans": (1, spans), "nested JSON": (1, nested),
     "records with annotations": (1, records), "participants counted anew": (1, two_studies), "short rows": (1, short_row),
+    "items within systems": (1, nested_items), "segments within documents": (1, segments),
+    "several verdicts": (1, several_verdicts), "pairs side by side": (1, wide_pairs), "best and worst": (1, best_worst),
+    "pairs against one system": (1, against_one), "verdicts without systems": (1, lone_verdicts),
 }  # fmt: skip
 FLAWS = ("none", "none", "none", "missing", "semicolons", "tabs", "latin", "bom", "trailing", "excel row")
 

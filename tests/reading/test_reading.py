@@ -243,12 +243,12 @@ ASKED = {
     ),
     "columns on two scales": (
         [
-            ["rater", "item", "Falke", "Adler", "Gewicht"],
+            ["rater", "item", "Falke-1", "Adler-2", "Gewicht"],
             ["a", "x", 1, 2, 71],
             ["b", "x", 3, 4, 55],
             ["b", "y", 3, 4, 80],
         ],
-        r"Falke, Adler of x.csv go up to 4, but Gewicht up to 80; say which are ratings, such as rating=\['Falke",
+        r"Falke-1, Adler-2 of x.csv go up to 4, but Gewicht up to 80; say which are ratings, such as rating=\['Falke",
     ),
     "two factors of which none is known": (
         [

@@ -315,7 +315,8 @@ class _Finder:
         if not labels:
             return False
         stands_for = label_role(labels[:50])
-        if stands_for is not None and stands_for != role and rank > 0 and role != "item":
+        named = role == "criterion" and rank < 2
+        if stands_for is not None and stands_for != role and rank > 0 and role != "item" and not named:
             return False
         alone = len(labels) == len(self.sheet)
         if role == "criterion":

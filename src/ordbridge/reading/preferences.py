@@ -12,6 +12,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, short_name
+from ordbridge.reading.properties import property_of
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
 from ordbridge.reading.vocabulary import is_aside, name_words, plain, rank_of, says_rating, words_of
@@ -140,7 +141,8 @@ class _PreferenceFinder:
                 continue
             cells = self.sheet.columns[name]
             labels = {plain(cell) for cell in cells if not is_missing(cell)}
-            if len(labels) > 1 and looks_like_ratings(cells) and not labels <= {*SIDES, *TIES}:
+            rated = len(labels) > 1 and looks_like_ratings(cells) and not labels <= {*SIDES, *TIES}
+            if rated and property_of(self.sheet, name) is None:
                 return True
         return False
 

@@ -13,7 +13,7 @@ from ordbridge.reading.vocabulary import rank_of
 
 __all__ = ["is_constant", "may_name_raters", "property_of", "shared_source"]
 
-ENOUGH = 8  # names with several rows, before a column that never differs within them is called their property
+ENOUGH = 3  # names with several rows, before a column that never differs within them is called their property
 UNLIKELY = 1e-6  # probability that a column never differs within names by chance
 LONG = 60  # letters; so long cells are texts
 

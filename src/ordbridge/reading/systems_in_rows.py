@@ -41,12 +41,16 @@ def with_dummies(sheet: Sheet, asked: Asked) -> Sheet:
         if name and not is_criterion(short_name(name)) and _is_binary(sheet.columns[name]):
             run.append(name)
             continue
-        for start in range(len(run) - 1):
-            chosen = run[start:]
-            if _exclusive(sheet, chosen) and label_role([short_name(one) for one in chosen]) in (None, "system"):
-                return _joined(sheet, chosen)
+        parts = [run[start:end] for start in range(len(run)) for end in range(start + 2, len(run) + 1)]
+        fitting = [part for part in parts if _role(part) in (None, "system") and _exclusive(sheet, part)]
+        if fitting:
+            return _joined(sheet, max(fitting, key=lambda part: (_role(part) == "system", len(part))))
         run = []
     return sheet
+
+
+def _role(names: list[str]) -> str | None:
+    return label_role([short_name(one) for one in names])
 
 
 def _is_binary(cells: Sequence[str | None]) -> bool:
