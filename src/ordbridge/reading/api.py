@@ -17,6 +17,7 @@ from ordbridge.reading.evidence import evidence
 from ordbridge.reading.exports import FORMATS, export_of_json, export_of_sheet
 from ordbridge.reading.exports.potato import is_folder, of_folder
 from ordbridge.reading.join import join_people
+from ordbridge.reading.large_files import large_file
 from ordbridge.reading.layout import recognise
 from ordbridge.reading.long_format import to_long
 from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
@@ -129,6 +130,11 @@ def read(
         if asked != Asked() or levels or scale or format or sheet or join or ignore or where or weights:
             raise InputError("these ratings are read already; give the options when they are read from the file")
         return source
+    plain = not (levels or format or sheet or join or ignore or where or weights)
+    if plain and isinstance(source, (str, os.PathLike)) and Path(source).is_file():
+        large = large_file(Path(source), asked, systems)
+        if large is not None:
+            return _finished(*large, asked, lower_is_better, scale)
     original, cells, hints = _opened(source, format, sheet, asked, systems)
     cells, people = _with_items(cells, _others(join), asked, hints)
     if len(cells) == 0:
@@ -143,11 +149,22 @@ def read(
     chosen = chosen if format or hints.ratings else with_dummies(without_lists(chosen), asked)
     same = chosen.columns is cells.columns or (len(chosen) == len(cells) and not weights)
     ratings = to_long(recognise(chosen, asked, hints), levels, original if same else None)
-    refuse_impossible(ratings, asked)
     for one in people:
         ratings = join_people(ratings, one)
+    return _finished(ratings, chosen, asked, lower_is_better, scale)
+
+
+def _finished(
+    ratings: RatingTable,
+    cells: Sheet,
+    asked: Asked,
+    lower_is_better: bool | str | Sequence[str] | None,
+    scale: Sequence[float] | None,
+) -> RatingTable:
+    """Refuse what cannot be, and add direction, evidence and the ends of the scale."""
+    refuse_impossible(ratings, asked)
     ratings = directed(ratings, lower_is_better)
-    ratings = replace(ratings, evidence=evidence(chosen, ratings))
+    ratings = replace(ratings, evidence=evidence(cells, ratings))
     return ratings if scale is None else replace(ratings, ends=_ends(scale))
 
 

@@ -191,7 +191,8 @@ class _Finder:
     def with_other_questions(self, criteria: list[str], likely: list[str]) -> list[str]:
         """Return criteria and other questions that were answered beside them; say which columns may be ratings, too."""
         others = [name for name in likely if name not in criteria and not self.is_id(name)]
-        asked = [name for name in others if criteria_in(name) or name.rstrip().endswith("?")]
+        said = [name for name in others if name.rstrip().endswith("?") or says_rating(short_name(name))]
+        asked = [name for name in others if criteria_in(name) or name in said]
         if unsure := [name for name in others if name not in asked]:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
         return [name for name in likely if name in criteria or name in asked]
