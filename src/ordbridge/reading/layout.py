@@ -27,6 +27,7 @@ from ordbridge.reading.vocabulary import (
     plain,
     rank_of,
     says_rating,
+    words_of,
 )
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
@@ -167,6 +168,7 @@ class _Finder:
         if ordered:
             left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
                      and not self.is_numeric(name)}  # fmt: skip
+        left |= {name for name in others if {*name_words(short_name(name))} & words_of("ranks")}
         stems = {_stem(name) for name in likely if name not in left}
         left = {name for name in left if _stem(name) not in stems}  # one of Rater 1, Rater 2, Rater 3 is constant
         if len(left) == len(likely):

@@ -15,6 +15,7 @@ BY_PEOPLE = {
     "judgements", "votes", "evaluations", "assessments", "turkers", "turker", "workers", "raters", "crowd", "scores",
     "labels", "answers", "judges", "participants", "reviewers",
 }  # fmt: skip
+PART = "\0part"
 ALIKE = 0.5  # share of keys that objects under names have in common
 
 Record = dict[str, Any]
@@ -30,7 +31,12 @@ def nested_rows(value: Any) -> list[Record]:
     >>> nested_rows([{"text": "a", "responses": [{"worker_id": 1, "response": "yes"}]}])
     [{'text': 'a', 'worker_id': 1, 'response': 'yes'}]
     """
-    return list(_walk(value, {}, "", 1))
+    rows: list[Record] = []
+    for number, one in enumerate(value if isinstance(value, list) else [value], 1):
+        for row in _walk(one, {}, "", 1):
+            part = row.pop(PART, None)
+            rows.append(row if part is None else {"item": f"{number}.{part}", **row})
+    return rows
 
 
 def _walk(value: Any, context: Record, title: str, depth: int, named: bool = False) -> Iterator[Record]:
@@ -39,6 +45,8 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
         for number, one in enumerate(value, 1):
             counted = {*name_words(title)} & BY_PEOPLE and not _names_someone(one) and not _names_someone(context)
             extra = {"annotator": f"{title} {number}"} if counted else {}
+            if not counted and _is_part(title, one):  # of a document: a sentence, a question
+                extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
             yield from _walk(one, context | extra, title, depth)
     elif named or _is_level(value):
         column = title or f"key {depth}"
@@ -48,6 +56,12 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
     else:
         own = {key: cell for key, cell in value.items() if not _is_nest(cell)}
         nests = {key: cell for key, cell in value.items() if _is_nest(cell)}
+        if _names_someone(value) and not any(_holds_people(cell) for cell in nests.values()):
+            own, nests = dict(value), {}  # what somebody said, with remarks inside
+        alike = {key: cell for key, cell in own.items() if isinstance(cell, Mapping) and _has_nests(cell)}
+        if alike and (len(alike) == 1 or _is_level(alike)):
+            own = {key: cell for key, cell in own.items() if key not in alike}
+            nests |= {"": alike} if len(alike) > 1 else alike
         for key, cell in value.items():
             if isinstance(cell, list) and cell and all(_is_number(one) for one in cell):
                 del own[key]
@@ -57,6 +71,15 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
             yield here
         for key, cell in nests.items():
             yield from _walk(cell, here, key, depth)
+
+
+def _is_part(title: str, one: Any) -> bool:
+    """Tell whether an object in a list is a part of what holds the list: people or systems are inside it."""
+    if not title or not isinstance(one, Mapping) or _names_someone(one):
+        return False
+    made_by = any(rank_of("system", key) in (0, 1) for key in one) or "item" in one
+    inside = _has_nests(one) or any(isinstance(cell, Mapping) and _has_nests(cell) for cell in one.values())
+    return inside and not made_by
 
 
 def _is_number(value: Any) -> bool:
@@ -84,6 +107,16 @@ def _is_level(value: Any) -> bool:
     first = set(inner[0])
     shared = [len(first & set(one)) / len(first | set(one)) for one in inner[1:]]
     return bool(shared) and sum(shared) / len(shared) >= ALIKE
+
+
+def _has_nests(value: Mapping[str, Any]) -> bool:
+    return any(_is_nest(cell) for cell in value.values())
+
+
+def _holds_people(value: Any) -> bool:
+    """Tell whether objects inside a value name somebody."""
+    inner = value if isinstance(value, list) else list(value.values())
+    return any(_names_someone(one) or (isinstance(one, list) and any(map(_names_someone, one))) for one in inner)
 
 
 def _have_levels(inner: list[Any]) -> bool:

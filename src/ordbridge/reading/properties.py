@@ -40,12 +40,17 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     cells = sheet.columns[name]
     counts = Counter(cell for cell in cells if not is_missing(cell))
     by_chance = sum((count / counts.total()) ** 2 for count in counts.values())  # that two cells are the same
+    owners: dict[str, Sequence[object]] = {}
     for other in sheet.header:
-        if other == name or not any(rank_of(role, short_name(other)) is not None for role in ("participant", "item")):
-            continue
-        first: dict[str | None, str | None] = {}
-        again: Counter[str | None] = Counter()
-        for label, cell in zip(sheet.columns[other], cells, strict=True):
+        if other != name and any(rank_of(role, short_name(other)) is not None for role in ("participant", "item")):
+            owners[other] = sheet.columns[other]
+    texts = [n for n in sheet.header if n != name and any(rank_of(r, short_name(n)) in (0, 1) for r in ("item", "system"))]
+    if len(texts) > 1:
+        owners["text"] = [*zip(*(sheet.columns[one] for one in texts), strict=True)]
+    for other, labels in owners.items():
+        first: dict[object, str | None] = {}
+        again: Counter[object] = Counter()
+        for label, cell in zip(labels, cells, strict=True):
             if is_missing(cell):
                 continue
             if first.setdefault(label, cell) != cell:

@@ -27,7 +27,11 @@ def together(paths: Sequence[Path], sheets: Sequence[Sheet]) -> Sheet:
                 "need the same ones"
             )
     names = file_names(paths)
-    title = FILE if FILE not in first.columns else "name of the file"
+    if FILE in first.columns:  # as doccano's files have it
+        columns = {name: [cell for sheet in sheets for cell in sheet.columns[name]] for name in first.header}
+        rows = np.concatenate([sheet.rows for sheet in sheets])
+        return Sheet(columns, rows, f"{len(paths)} files", first.notes, first.orders)
+    title = FILE
     columns: dict[str, list[str | None]] = {
         title: [name for name, sheet in zip(names, sheets, strict=True) for _ in range(len(sheet))]
     }
