@@ -1,8 +1,8 @@
-"""Files of ratings drawn from a grammar, with the truth known: how many are read right, asked about, read wrongly?
+"""Files of ratings drawn from a grammar, with the truth known: which are read right, asked about, read wrongly.
 
     python benchmarks/read_files.py 2000 [first seed]
 
-A file is a design (who rated what), a shape (one row per rating, a column per rater, nested JSON, pairs, error spans …),
+A file is a design (who rated what), a shape (one row per rating, a column per rater, nested JSON, pairs, spans …),
 names of columns in six languages and several styles, distractor columns, and flaws. "right" is the same ratings of the
 same raters, items, systems and criteria, or comparisons and broken files refused as such; "asked" is one sentence with
 a question; "wrong" is anything else that is read without an error.
@@ -26,8 +26,8 @@ from ordbridge.errors import InputError
 from ordbridge.reading.preferences import PreferencesFound
 
 NAMES: dict[str, list[str]] = {  # English, German, French, Spanish, Italian, Dutch
-    "participant": ["rater", "annotator", "worker_id", "WorkerId", "judge", "participant", "evaluator", "subject", "coder",
-                    "Teilnehmer", "Bewerter", "annotateur", "juge", "evaluador", "participante", "valutatore",
+    "participant": ["rater", "annotator", "worker_id", "WorkerId", "judge", "participant", "evaluator", "subject",
+                    "coder", "Teilnehmer", "Bewerter", "annotateur", "juge", "evaluador", "participante", "valutatore",
                     "annotatore", "beoordelaar", "deelnemer", "RaterID", "annotator_id", "user_id", "rater_no"],
     "item": ["item", "text_id", "docId", "sentence_id", "prompt", "segment", "story", "stimulus", "item_no", "Satz",
              "Text", "texte", "phrase", "texto", "oracion", "testo", "frase", "tekst", "zin", "ItemID", "article_id",
@@ -35,8 +35,8 @@ NAMES: dict[str, list[str]] = {  # English, German, French, Spanish, Italian, Du
     "system": ["system", "model", "method", "condition", "sys", "model_name", "systemName", "architecture", "Modell",
                "Verfahren", "systeme", "modele", "sistema", "modelo", "modello", "systeem", "SystemID", "variant"],
     "criterion": ["criterion", "dimension", "aspect", "Kriterium", "critere", "criterio", "aspetto", "attribute"],
-    "rating": ["rating", "score", "Rating", "human_score", "Bewertung", "note", "puntuacion", "punteggio", "beoordeling",
-               "likert", "grade", "ratingValue", "stars", "judgment"],
+    "rating": ["rating", "score", "Rating", "human_score", "Bewertung", "note", "puntuacion", "punteggio",
+               "beoordeling", "likert", "grade", "ratingValue", "stars", "judgment"],
 }  # fmt: skip
 CRITERIA = [["fluency", "adequacy", "coherence"], ["informativeness", "naturalness", "quality"],
             ["Verständlichkeit", "Kohärenz", "Relevanz"], ["fluidité", "cohérence", "clarté"],
@@ -48,7 +48,27 @@ SYSTEMS = [["gpt-4", "llama-2", "human"], ["A", "B", "C"], ["baseline", "ours", 
 SCALES: list[list[Any]] = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], list(range(0, 101)), [0, 1], [1, 2, 3, 4],
                            list(range(0, 1001, 10)), ["poor", "fair", "good", "excellent"],
                            ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]]  # fmt: skip
-TEXTS = "the cat sat on a mat while it rained and nobody knew why this was so at all today".split()
+TEXTS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "while",
+    "it",
+    "rained",
+    "and",
+    "nobody",
+    "knew",
+    "why",
+    "this",
+    "was",
+    "so",
+    "at",
+    "all",
+    "today",
+]
 
 Row = dict[str, Any]
 
@@ -303,7 +323,9 @@ def errors(s: Study) -> tuple[Table, set[Any]]:
 
 
 def pairs(s: Study) -> tuple[Table, set[Any]]:
-    a, b = s.rng.choice([("model_a", "model_b"), ("system1", "system2"), ("system1Id", "system2Id"), ("model_1", "model_2")])
+    a, b = s.rng.choice(
+        [("model_a", "model_b"), ("system1", "system2"), ("system1Id", "system2Id"), ("model_1", "model_2")]
+    )
     verdict = s.rng.choice(["winner", "preference", "choice", "better", "vote"])
     words = s.rng.choice([(a, b, "tie"), ("A", "B", "tie"), ("left", "right", "equal"), ("names", "", "tie")])
     rows = []
@@ -347,7 +369,7 @@ def spans(s: Study) -> tuple[Table, set[Any]]:
         found = [s.rng.choice(["Minor", "Major"]) for _ in range(s.rng.choice([0, 0, 1, 2, 3]))]
         for severity in found or ["No-error"]:
             rows.append({"system": rated[0]["system"], "seg_id": rated[0]["item"], "rater": rated[0]["participant"],
-                         "category": "No-error" if severity == "No-error" else "Accuracy", "severity": severity})  # fmt: skip
+                         "category": "Accuracy", "severity": severity})  # fmt: skip
         sums.append({**rated[0], "rating": sum(weight[one] for one in found)})
     s.rows, s.criteria = sums, ["penalty"]
     return table_of(rows, s.rng), truth(s) | {"lower"}
@@ -472,22 +494,26 @@ def against_one(s: Study) -> tuple[Table, set[Any]]:
 
 
 def lone_verdicts(s: Study) -> tuple[Table, set[Any]]:
-    rows = [{s.names["participant"]: rated[0]["participant"], s.names["item"]: rated[0]["item"],
-             "preference": s.rng.choice(["A", "B", "tie"])} for rated in grouped(s, ("participant", "item")).values()]  # fmt: skip
+    rows = []
+    for rated in grouped(s, ("participant", "item")).values():
+        shared = {s.names[role]: rated[0][role] for role in ("participant", "item")}
+        rows.append(shared | {"preference": s.rng.choice(["A", "B", "tie"])})
     return table_of(rows, s.rng), {"pairs"}
 
 
-class Redraw(Exception):
+class Redraw(Exception):  # noqa: N818
     """The shape does not fit the design that was drawn."""
 
 
 SHAPES: dict[str, tuple[int, Callable[[Study], tuple[Any, set[Any]]]]] = {
-    "one row per rating": (6, long), "a column per criterion": (6, wide_criteria), "a column per rater": (2, wide_raters),
-    "a column per system": (2, wide_systems), "criterion × system": (2, wide_both),
+    "one row per rating": (6, long), "a column per criterion": (6, wide_criteria),
+    "a column per rater": (2, wide_raters), "a column per system": (2, wide_systems), "criterion × system": (2, wide_both),
+    "nested JSON": (1, nested),
     "several systems per row": (2, several_per_row), "means without raters": (2, means), "no system": (1, no_system),
     "dummy-coded systems": (1, dummies), "counts of errors": (1, errors), "pairs with a verdict": (2, pairs),
     "pairs with ranks": (1, ranked_pairs), "ranks": (1, ranks), "error spans": (1, spans), "nested JSON": (1, nested),
-    "records with annotations": (1, records), "participants counted anew": (1, two_studies), "short rows": (1, short_row),
+    "records with annotations": (1, records), "participants counted anew": (1, two_studies),
+    "short rows": (1, short_row),
     "items within systems": (1, nested_items), "segments within documents": (1, segments),
     "several verdicts": (1, several_verdicts), "pairs side by side": (1, wide_pairs), "best and worst": (1, best_worst),
     "pairs against one system": (1, against_one), "verdicts without systems": (1, lone_verdicts),
@@ -574,7 +600,7 @@ def main(n: int, first: int = 0) -> int:
             shape, path, s, expected = draw(seed, Path(folder))
             verdict, why = outcome(path, s, expected)
             counts[shape][verdict] += 1
-            if verdict != "right" and "-v" in sys.argv or verdict == "wrong":
+            if (verdict != "right" and "-v" in sys.argv) or verdict == "wrong":
                 print(f"{verdict} {seed} ({shape}): {why[:400]}", file=sys.stderr)
     print("| shape | files | right | asked | wrong |\n|---|---|---|---|---|")
     total: Counter[str] = Counter()

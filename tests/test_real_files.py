@@ -201,7 +201,9 @@ def test_segment_scores_of_mqm_are_the_published_ones(real: Path) -> None:
     published = ob.read(real / "mqm_ted_ende_avg.tsv")
     mine = {(row["system"], row["item"]): row["rating"] for row in own.table.to_pylist()}
     names = {"ref-A": "ref"}
-    theirs = {(names.get(row["system"], row["system"]), row["item"]): row["rating"] for row in published.table.to_pylist()}
+    theirs = {
+        (names.get(row["system"], row["system"]), row["item"]): row["rating"] for row in published.table.to_pylist()
+    }
     assert mine.keys() == theirs.keys()
     assert max(abs(mine[key] + theirs[key]) for key in mine) < 1e-6
 

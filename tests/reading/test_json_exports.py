@@ -1,4 +1,4 @@
-"""Exports of Argilla, doccano, Prodigy and pearmut: small files in each format, as their makers document or publish it."""
+"""Exports of Argilla, doccano, Prodigy and pearmut: small files in each format, as their makers document it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 import ordbridge as ob
 from ordbridge.errors import InputError
 
-TRUTH = {(w, f"t{i}", s): 1 + (len(w) + i * 2 + (s == "B")) % 5 for w in ("ann", "ben!") for i in range(4) for s in "AB"}
+TRUTH = {
+    (w, f"t{i}", s): 1 + (len(w) + i * 2 + (s == "B")) % 5 for w in ("ann", "ben!") for i in range(4) for s in "AB"
+}
 
 
 def lines(path: Path, records: list[dict[str, Any]]) -> Path:

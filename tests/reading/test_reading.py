@@ -223,7 +223,7 @@ ASKED = {
     ),
     "comparisons": (
         [["question_id", "model_a", "model_b", "winner"], ["1", "x", "y", "model_a"]],
-        r"compares two systems in each row \(winner\): 1 comparison of 2 systems\. These are preferences and not ratings",
+        r"compares two systems in each row \(winner\): 1 comparison of 2 systems\. These are preferences",
     ),
     "no ratings at all": (
         [["a", "b"], ["some text", "other text"]],

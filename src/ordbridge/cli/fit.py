@@ -124,7 +124,7 @@ def _table(args: argparse.Namespace) -> pa.Table:
 
     how = reading.options(args)
     try:
-        table = reading.long_table(args.file, {}, {} if not how else how)
+        table = reading.long_table(args.file, {}, how)
         parse(args.formula, table.column_names)
     except FormulaError as unknown:
         try:

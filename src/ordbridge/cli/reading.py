@@ -130,7 +130,9 @@ def long_table(file: str, columns: Mapping[str, str | None], options: Mapping[st
             raw = to_arrow(file)
     if raw is not None and set(wanted) <= set(raw.column_names):
         return raw
-    given = {role: name for role, name in columns.items() if name and name != role and role != "text_type"}
+    given: dict[str, Any] = {
+        role: name for role, name in columns.items() if name and name != role and role != "text_type"
+    }
     ratings = read(file, **given, **{name: value for name, value in options.items() if name not in given})
     table = ratings.table
     for role, source in ratings.recognised.items():
@@ -148,7 +150,9 @@ def _weight(text: str) -> tuple[str, float]:
     try:
         return name, float(number)
     except ValueError:
-        raise InputError(f"--weights {text} is not a severity and its penalty; write for example minor=1 major=5") from None
+        raise InputError(
+            f"--weights {text} is not a severity and its penalty; write for example minor=1 major=5"
+        ) from None
 
 
 def checked(

@@ -19,9 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Reliability, interchangeability, sensitivity, effect of factors, stability and validity of scales on"
         " which the same systems were rated, as Belz & Kow (2011) compare them."
     )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file of a scale, as for compare; two or more"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file of a scale, as for compare; two or more")
     for role in ("system", "item", "participant", "rating"):
         parser.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role} (default: recognised)")
     parser.add_argument("--criterion", metavar="COLUMN", help="column of the criterion; each is compared separately")

@@ -27,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
     protocol = read_protocol(args.plan)
     ledger = Ledger(protocol, ledger_beside(args.plan))
     with talk.plainly():
-        found = decide(read(reading.files(args), **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger)
+        found = decide(
+            read(reading.files(args), **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger
+        )
     outputs.finish(found, args)
     return 0

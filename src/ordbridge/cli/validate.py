@@ -19,12 +19,14 @@ BAYES_ONLY = ("draws", "seed")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("file", nargs="?", help="ratings, as for compare; without a file the built-in datasets are used")
+    parser.add_argument(
+        "file", nargs="?", help="ratings, as for compare; without a file the built-in datasets are used"
+    )
     parser.add_argument("--model", choices=models.MODELS)
     parser.add_argument("--formula")
     models.add_options(parser)
-    own = ("criterion", "levels", "scale", "weights", "systems", "lower_is_better", "higher_is_better")
-    reading.add_options(parser, without=own)
+    taken = ("criterion", "levels", "scale", "weights", "systems", "lower_is_better", "higher_is_better")
+    reading.add_options(parser, without=taken)
     parser.add_argument(
         "--bayes",
         action="store_true",

@@ -22,7 +22,9 @@ PLURAL = {"participant": "participants", "item": "items", "system": "systems", "
 _INDEXED = re.compile(r"(.*?[^\W\d_])[ _.\-]*(\d+|(?<=[ _.\-])[A-Za-z]|(?<=[a-z])[A-Z])")
 _INITIALS = re.compile(r"[A-Z]\.? ?[A-Z]\.?|[a-z]{2}")  # A. B., jd
 _QUESTION = re.compile(r"(q|question|frage|item)?[ _.-]?\d+([ _.-]?\d+)*", re.IGNORECASE)
-_OF_A_SYSTEM = re.compile(r".*[A-Za-z].*\d.*|.*\d.*[A-Za-z].*|.*[a-z][A-Z].*|[A-Z]{2,}.*|.*[-+].*|[A-Z]")  # T5, BERTScore
+_OF_A_SYSTEM = re.compile(
+    r".*[A-Za-z].*\d.*|.*\d.*[A-Za-z].*|.*[a-z][A-Z].*|[A-Z]{2,}.*|.*[-+].*|[A-Z]"
+)  # T5, BERTScore
 FIRST_NAMES = words_of("first_names")
 Blocks = dict[tuple[str, int], dict[str, str]]
 """A role and the factor that counts its places: for each label of the factor the column that has the name."""
@@ -229,7 +231,7 @@ def _are_letters(labels: Sequence[str]) -> bool:
 def _names_a_person(label: str) -> bool:
     """Tell whether a label is a first name, initials, or letters with a number."""
     first = name_words(label)[:1]
-    return _INITIALS.fullmatch(label.strip()) is not None or first[:1] != [] and first[0] in FIRST_NAMES
+    return _INITIALS.fullmatch(label.strip()) is not None or (first[:1] != [] and first[0] in FIRST_NAMES)
 
 
 def _name_systems(labels: Sequence[str]) -> bool:

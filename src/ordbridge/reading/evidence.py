@@ -31,8 +31,8 @@ def evidence(sheet: Sheet, ratings: RatingTable) -> tuple[Finding, ...]:
     found = []
     for name, cells in sheet.columns.items():
         content = _content(sheet, name, cells)
-        role = roles.get(name)
-        if role is None:
+        role = roles.get(name, "")
+        if not role:
             aside = "its name is that of a remark, time or property; " if is_aside(short_name(name)) else ""
             found.append(noticed("evidence-against", column=name, content=f"{aside}{content}"))
             continue

@@ -88,7 +88,9 @@ def _arrow(path: Path) -> pa.Table | None:
         table = arrow_csv.read_csv(
             path,
             read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=separator, newlines_in_values=True, ignore_empty_lines=False
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, kinds), strings_can_be_null=True, null_values=[""]
             ),
@@ -115,7 +117,11 @@ def _labels(table: pa.Table, name: str) -> list[str]:
 
 def _sample(table: pa.Table, path: Path) -> Sheet:
     n = table.num_rows
-    places = np.arange(n) if n <= SAMPLE else np.unique(np.r_[0 : SAMPLE // 2, np.linspace(0, n - 1, SAMPLE // 2, dtype=int)])
+    places = (
+        np.arange(n)
+        if n <= SAMPLE
+        else np.unique(np.r_[0 : SAMPLE // 2, np.linspace(0, n - 1, SAMPLE // 2, dtype=int)])
+    )
     part = table.take(pa.array(places))
     columns = {name: [_cell(cell) for cell in part[name].to_pylist()] for name in table.column_names}
     separator = table.schema.metadata[b"separator"].decode()

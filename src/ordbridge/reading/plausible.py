@@ -20,8 +20,8 @@ MOST_REPEATS = 0.5  # share of ratings of a text by somebody who rated it before
 SOME_REPEATS = 0.05
 FEWEST = 20  # ratings, before anything is concluded
 MANY_TEXTS = 100  # so many texts, each rated by the numbers 1, 2, 3 in turn, are a crowd's work
-STUDIES = {"exp", "experiment", "study", "batch", "group", "list", "site", "wave", "hit", "form", "survey", "questionnaire",
-           "studie", "gruppe", "liste", "estudio", "grupo", "part", "task", "lab", "country"}  # fmt: skip
+STUDIES = {"exp", "experiment", "study", "batch", "group", "list", "site", "wave", "hit", "form", "survey",
+           "questionnaire", "studie", "gruppe", "liste", "estudio", "grupo", "part", "task", "lab"}  # fmt: skip
 _ID = re.compile(r"(.*[^a-z])?(id|hash|code)$", re.IGNORECASE)
 
 
@@ -69,8 +69,8 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
         if studies:
             both = f"{studies[0]},{names['participant']}"
             raise InputError(
-                f"the numbers in {names['participant']!r} of {ratings.source} start again in every {studies[0]!r}, so one "
-                f"number is several people; give participant={both!r}"
+                f"the numbers in {names['participant']!r} of {ratings.source} start again in every {studies[0]!r}, so "
+                f"one number is several people; give participant={both!r}"
             )
     sure = all(rank_of(role, names[role] or "") == 0 for role in ("participant", "item", "system") if role in roles)
     known = (sure and apart) or _are_copies(table, share) or _has_texts(table, parts)

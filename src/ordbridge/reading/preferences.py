@@ -1,4 +1,4 @@
-"""Pairs, ranks and best–worst choices: recognised, and kept apart from ratings as one row per comparison of two systems."""
+"""Pairs, ranks and best–worst choices: recognised, and kept apart from ratings as comparisons of two systems."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class _PreferenceFinder:
             if not called or is_aside(short_name(name)) or {*words} & {*VERDICTS, *RANKS, *BEST, *WORST}:
                 continue
             cells = self.sheet.columns[name]
-            labels = {plain(cell) for cell in cells if not is_missing(cell)}
+            labels = {plain(str(cell)) for cell in cells if not is_missing(cell)}
             rated = len(labels) > 1 and looks_like_ratings(cells) and not labels <= {*SIDES, *TIES}
             if rated and property_of(self.sheet, name) is None:
                 return True
@@ -263,8 +263,8 @@ class _PreferenceFinder:
                 both = self.given or (None, None)
                 if len(both) != 2:
                     raise InputError(f"systems={list(both)!r} needs two names: those of a and b")
-                outcome = [None if is_missing(c) else "tie" if plain(str(c)) in TIES else "ab"[_side(plain(str(c))) or 0]
-                           for c in self.sheet.columns[name]]  # fmt: skip
+                cells = [None if is_missing(c) else plain(str(c)) for c in self.sheet.columns[name]]
+                outcome = [None if c is None else "tie" if c in TIES else "ab"[_side(c) or 0] for c in cells]
                 systems = tuple([one] * len(self.sheet) for one in both)
                 return [_Found("pairs", systems, (outcome,), {"systems": "systems=", "outcome": name})]
         return []
@@ -386,4 +386,3 @@ def _side(said: str) -> int | None:
         return SIDES[found[1]] if found else None
     known = {*SIDES, *TEXTS, *VERDICTS, "is", "better", "system", "model", "option", "the", "much", "slightly", "text"}
     return sides.pop() if all(word in known for word in words) else None
-

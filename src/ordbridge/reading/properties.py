@@ -44,7 +44,9 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     for other in sheet.header:
         if other != name and any(rank_of(role, short_name(other)) is not None for role in ("participant", "item")):
             owners[other] = sheet.columns[other]
-    texts = [n for n in sheet.header if n != name and any(rank_of(r, short_name(n)) in (0, 1) for r in ("item", "system"))]
+    texts = [
+        n for n in sheet.header if n != name and any(rank_of(r, short_name(n)) in (0, 1) for r in ("item", "system"))
+    ]
     if len(texts) > 1:
         owners["text"] = [*zip(*(sheet.columns[one] for one in texts), strict=True)]
     for other, labels in owners.items():

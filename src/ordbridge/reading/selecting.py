@@ -105,5 +105,5 @@ def with_composites(sheet: Sheet, asked: Asked) -> tuple[Sheet, Asked]:
         rows = zip(*(sheet.columns[name] for name in columns), strict=True)
         cells = [None if None in row else " ".join(str(cell).strip() for cell in row) for row in rows]
         sheet = sheet.with_columns({**sheet.columns, title: cells})
-        asked = replace(asked, **{role: title})
+        asked = replace(asked, **{role: title})  # type: ignore[arg-type]
     return sheet, asked

@@ -23,18 +23,17 @@ def together(paths: Sequence[Path], sheets: Sequence[Sheet]) -> Sheet:
         other += [name for name in sheet.header if name not in first.columns]
         if other:
             raise InputError(
-                f"{paths[0].name} and {path.name} have different columns ({listed(other)}); files that are read together "
-                "need the same ones"
+                f"{paths[0].name} and {path.name} have different columns ({listed(other)}); files that are read "
+                "together need the same ones"
             )
     names = file_names(paths)
+    columns: dict[str, list[str | None]]
     if FILE in first.columns:  # as doccano's files have it
         columns = {name: [cell for sheet in sheets for cell in sheet.columns[name]] for name in first.header}
         rows = np.concatenate([sheet.rows for sheet in sheets])
         return Sheet(columns, rows, f"{len(paths)} files", first.notes, first.orders)
     title = FILE
-    columns: dict[str, list[str | None]] = {
-        title: [name for name, sheet in zip(names, sheets, strict=True) for _ in range(len(sheet))]
-    }
+    columns = {title: [name for name, sheet in zip(names, sheets, strict=True) for _ in range(len(sheet))]}
     columns |= {name: [cell for sheet in sheets for cell in sheet.columns[name]] for name in first.header}
     said = noticed("files-together", n=len(paths), column=title, names=listed(names))
     notes = tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes))

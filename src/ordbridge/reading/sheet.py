@@ -222,8 +222,8 @@ def _refuse_short(name: str, header: list[str | None], rest: list[tuple[int, Row
     for number, row in rest:
         if 1 < len(row) < width:
             raise InputError(
-                f"row {number} of {name} has {len(row)} cells, but the header in row {header_row} has {_filled(header)}: "
-                "a cell is missing, or another separator is used there; correct the row"
+                f"row {number} of {name} has {len(row)} cells, but the header in row {header_row} has {_filled(header)}"
+                ": a cell is missing, or another separator is used there; correct the row"
             )
 
 

@@ -84,7 +84,9 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
 
 
 def _category(sheet: Sheet) -> str | None:
-    return next((name for name in sheet.header if {*name_words(short_name(name))} & {"category", "type", "kategorie"}), None)
+    return next(
+        (name for name in sheet.header if {*name_words(short_name(name))} & {"category", "type", "kategorie"}), None
+    )
 
 
 def _weight(weights: Mapping[str, float], severity: str, kind: str) -> float:
@@ -102,7 +104,9 @@ def _column(sheet: Sheet, asked: Asked, role: str) -> str | None:
         return given if given in sheet.columns else None
     ranks = {name: rank for name in sheet.header if (rank := rank_of(role, short_name(name))) is not None}
     if role == "item":
-        segments = [name for name in ranks if {*name_words(name)} & {"seg", "segment", "segid", "sentence", "globalsegid"}]
+        segments = [
+            name for name in ranks if {*name_words(name)} & {"seg", "segment", "segid", "sentence", "globalsegid"}
+        ]
         ids = [name for name in segments if {*name_words(name)} & {"id", "no", "number"}] or segments
         return max(ids, key=lambda name: len(set(sheet.columns[name]))) if ids else None
     return min(ranks, key=lambda name: ranks[name]) if ranks else None

@@ -1,5 +1,4 @@
-"""The words by which columns are recognised (``words.toml``), in English, French, German, Spanish, Italian, Dutch and
-Portuguese."""
+"""The words by which columns are recognised (``words.toml``), in seven European languages."""
 
 from __future__ import annotations
 
@@ -100,7 +99,15 @@ def says_lower(column: str) -> bool:
     (True, True, False, False)
     """
     words = name_words(column)
-    return bool({*words, plain(column)} & words_of("lower")) and not {*words} & {"free", "no", "non", "without", "correction", "absence", "detection"}
+    return bool({*words, plain(column)} & words_of("lower")) and not {*words} & {
+        "free",
+        "no",
+        "non",
+        "without",
+        "correction",
+        "absence",
+        "detection",
+    }
 
 
 def may_be_lower(column: str) -> bool:

@@ -1,7 +1,7 @@
 """Outputs of pearmut (DA, ESA, MQM): a line per document and rater, scores and error spans under each system's name.
 
-As in ``data/outputs/*.jsonl`` of https://github.com/zouharvi/pearmut: ``user_id``, ``item_i``, ``annotation`` (an object
-of systems, or a list of them, one per segment), ``item`` with ``item_id``.
+As in ``data/outputs/*.jsonl`` of https://github.com/zouharvi/pearmut: ``user_id``, ``item_i``, ``annotation`` (an
+object of systems, or a list of them, one per segment), ``item`` with ``item_id``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ def of_json(value: list[Mapping[str, Any]], name: str) -> tuple[Sheet, Hints]:
     for one in value:
         made = one["annotation"]
         segments = made if isinstance(made, list) else [made]
-        sources = one.get("item") if isinstance(one.get("item"), list) else [one.get("item")]
+        item = one.get("item")
+        sources: list[Any] = item if isinstance(item, list) else [item]
         for place, scores in enumerate(segments):
-            source = sources[place] if place < len(sources) and isinstance(sources[place], Mapping) else {}
+            known = place < len(sources) and isinstance(sources[place], Mapping)
+            source: Mapping[str, Any] = sources[place] if known else {}
             number = f"{one['item_i']}" if len(segments) == 1 else f"{one['item_i']}.{place}"
             for system, found in scores.items() if isinstance(scores, Mapping) else ():
                 if not isinstance(found, Mapping):

@@ -45,4 +45,6 @@ def of_json(value: list[Mapping[str, Any]], name: str) -> tuple[Sheet, Hints]:
         rows.append({"annotator": who, "task": one["_input_hash"], **about, "choice": only_one(one.get("accept"))})
     left = len(value) - len(kept)
     notes = [noticed("skipped-left-out", n=left)] if left else []
-    return sheet_of_rows(rows, name).noting(*notes), Hints({"participant": "annotator"}, ("choice",), fallback={"item": "task"})
+    return sheet_of_rows(rows, name).noting(*notes), Hints(
+        {"participant": "annotator"}, ("choice",), fallback={"item": "task"}
+    )

@@ -99,7 +99,9 @@ KINDS: dict[str, FindingKind] = {
         "For another one give `item`.",
     ),
     "shared-source-proposed": FindingKind(
-        "warning", "every {old!r} belongs to one system, and all systems share {column!r}.", "Give {column!r} as `item`."
+        "warning",
+        "every {old!r} belongs to one system, and all systems share {column!r}.",
+        "Give {column!r} as `item`.",
     ),
     "no-raters": FindingKind(
         "warning",
@@ -112,7 +114,9 @@ KINDS: dict[str, FindingKind] = {
         "Differences between raters are not in the intervals.",
     ),
     "lower-is-better": FindingKind(
-        "note", "a lower {column!r} is taken for the better one.", "If a higher one is better, say so: `higher_is_better`."
+        "note",
+        "a lower {column!r} is taken for the better one.",
+        "If a higher one is better, say so: `higher_is_better`.",
     ),
     "higher-taken-for-better": FindingKind(
         "note", "a higher {column!r} is taken for the better one.", "If a lower one is better, give `lower_is_better`."
