@@ -236,7 +236,7 @@ def test_words_of_a_known_scale_have_their_order_and_others_are_asked_about(
     other = (tmp_path / "x.csv").read_text(encoding="utf-8").replace("Agree", "zing").replace("Neutral", "meh")
     (tmp_path / "x.csv").write_text(other, encoding="utf-8")
     assert main(command) == 2
-    assert "put them in order from low to high: --levels" in capsys.readouterr().err
+    assert "give --levels with these labels from low to high" in capsys.readouterr().err
 
 
 def test_fit_says_what_concerns_its_model(

@@ -81,7 +81,10 @@ def test_a_crowd_fits_on_one_screen(command, tmp_path):
     assert code == 0
     assert out.count("\n") <= 20
     assert "Averages over 5.0 ratings of each item are reliable (.8" in out
-    assert "No value of Cohen's κ, Goodman & Kruskal's γ, Kendall's τ-b, Spearman's ρ, Kendall's W and Cronbach's α." in out
+    assert (
+        "No value of Cohen's κ, Goodman & Kruskal's γ, Kendall's τ-b, Spearman's ρ, Kendall's W and Cronbach's α."
+        in out
+    )
     assert "60 raters, 300 items; 1,500 ratings, 5.0 per item." in out
 
 

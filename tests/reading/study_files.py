@@ -514,7 +514,11 @@ def a_column_per_system_of_unknown_name(folder: Path) -> Written:
     names = dict(zip(SYSTEMS, ("Falke", "Sperber", "Adler"), strict=False))
     rows = [[p, i, *(FLUENCY[p, i, s] for s in SYSTEMS)] for p in PEOPLE for i in ITEMS]
     wanted = {(p, i, names[s]): rating for (p, i, s), rating in FLUENCY.items()}
-    return table(folder / "x.csv", [["participant", "item", *(names[s] for s in SYSTEMS)], *rows]), {}, wanted
+    return (
+        table(folder / "x.csv", [["participant", "item", *(names[s] for s in SYSTEMS)], *rows]),
+        {"columns": "system"},
+        wanted,
+    )
 
 
 @writer

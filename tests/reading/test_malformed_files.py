@@ -115,7 +115,7 @@ def test_two_columns_of_one_name(tmp_path, capsys):
 
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["rater", "rating", "rating"])
     pq.write_table(table, tmp_path / "t.parquet")
-    assert "more than one column named 'rating'" in ends_in_one_sentence(capsys, "read", tmp_path / "t.parquet")
+    assert "rating, rating (2) may be the rating" in ends_in_one_sentence(capsys, "read", tmp_path / "t.parquet")
 
 
 BEYOND_TEXT = {

@@ -199,11 +199,11 @@ ASKED = {
     ),
     "labels of no known scale": (
         [["rater", "item", "system", "rating"], ["a", "x", "s", "meh"], ["b", "x", "t", "very wow"]],
-        r"order is not known: 'meh', 'very wow' \(as they come in the file\).* levels=\['meh', 'very wow'\]",
+        r"order is not known: 'meh', 'very wow'; give levels= with these labels from low to high",
     ),
     "nobody rated": (
-        [["item", "system", "rating"], ["x", "s", 1], ["y", "t", 2]],
-        r"says who gave a rating; name the column with participant=, or give participant='row'",
+        [["item", "system", "rating"], ["x", "s", 1], ["y", "t", 2], ["y", "t", 3]],
+        r"says who gave a rating; name the column with participant=; or give participant='none' if nobody knows",
     ),
     "nothing was rated": (
         [["rater", "system", "rating"], ["a", "s", 1], ["b", "t", 2]],
@@ -223,7 +223,7 @@ ASKED = {
     ),
     "comparisons": (
         [["question_id", "model_a", "model_b", "winner"], ["1", "x", "y", "model_a"]],
-        r"compares two systems in each row .* \('winner'\); these are not ratings",
+        r"compares two systems in each row \(winner\): 1 comparison of 2 systems\. These are preferences",
     ),
     "no ratings at all": (
         [["a", "b"], ["some text", "other text"]],
@@ -235,7 +235,7 @@ ASKED = {
     ),
     "grades by letters": (
         [["rater", "essay", "system", "grade"], ["a", "x", "s", "B"], ["b", "x", "t", "A"], ["b", "x", "s", "F"]],
-        r"order is not known: 'B', 'A', 'F' .* levels=\['B', 'A', 'F'\]",
+        r"order is not known: 'B', 'A', 'F'; give levels= with these labels",
     ),
     "answers that a spreadsheet made dates": (
         [["rater", "item", "system", "score"], ["a", "x", "s", "2026-04-05"], ["b", "x", "t", "2026-03-05"]],
@@ -243,12 +243,12 @@ ASKED = {
     ),
     "columns on two scales": (
         [
-            ["rater", "item", "Falke", "Adler", "Gewicht"],
+            ["rater", "item", "Falke-1", "Adler-2", "Gewicht"],
             ["a", "x", 1, 2, 71],
             ["b", "x", 3, 4, 55],
             ["b", "y", 3, 4, 80],
         ],
-        r"Falke, Adler of x.csv go up to 4, but Gewicht up to 80; say which are ratings, such as rating=\['Falke",
+        r"Falke-1, Adler-2 of x.csv go up to 4, but Gewicht up to 80; say which are ratings, such as rating=\['Falke",
     ),
     "two factors of which none is known": (
         [
@@ -260,11 +260,11 @@ ASKED = {
     ),
     "a form that asks the same of every text": (
         [["Timestamp", *["How fluent is it?"] * 4], ["2026/05/04", 1, 2, 3, 4]],
-        r"named 'How fluent is it\?'; give each a name that says what was rated, such as Text 1 \[System A\]",
+        r"How fluent is it\? \(2\), .* their names do not say what they differ in",
     ),
     "two columns of one name": (
         [["rater", "item", "rating", "rating"], ["a", "x", 1, 2]],
-        r"more than one column named 'rating'",
+        r"rating, rating \(2\) may be the rating; say which",
     ),
 }
 

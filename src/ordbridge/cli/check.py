@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "without a link and more, with the rows of the file and what to do. The exit code is 1 if there are "
         "errors."
     )
-    parser.add_argument("file", help="the file, or Potato's folder")
+    reading.add_files(parser)
     reading.add_options(parser)
     parser.add_argument("--out", metavar="FILE", help="write the table to .csv or .parquet")
     outputs.add_json(parser)
@@ -26,6 +26,6 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.reading import check, read
     from ordbridge.reading.tables import write
 
-    found = check(read(args.file, **reading.options(args)))
+    found = check(read(reading.files(args), **reading.options(args)))
     outputs.finish(found, args, *([write(found.table, args.out)] if args.out else []))
     return int(found.errors)

@@ -24,11 +24,7 @@ SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     defaults = defaults_of("comparison.api:compare")
-    parser.add_argument(
-        "file",
-        nargs="+",
-        help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool; or logs of evaluations",
-    )
+    reading.add_files(parser)
     reading.add_options(parser)
     parser.add_argument("--plan", metavar="FILE", help="make the analysis that ordbridge plan --json FILE planned")
     parser.add_argument(
@@ -96,10 +92,9 @@ def run(args: argparse.Namespace) -> int:
     outputs.require_writable(args)
     if log_options.are_logs(args.file, args):
         return log_options.compare_logs(args)
-    args.file = log_options.only_file(args.file)
     if args.plan:
         return _as_planned(args)
-    ratings = read(args.file, **reading.options(args))
+    ratings = read(reading.files(args), **reading.options(args))
     settings = {name: getattr(args, name) for name in SETTINGS}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the findings
@@ -123,7 +118,7 @@ def _as_planned(args: argparse.Namespace) -> int:
     how = {"engine": args.engine, "ledger": Ledger(protocol, ledger_beside(args.plan)), **reading.options(args)}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the findings
-        found = compare_as_planned(args.file, protocol, progress=progress, **how)
+        found = compare_as_planned(reading.files(args), protocol, progress=progress, **how)
     outputs.finish(found, args, *_keep(found.comparison, args))
     return 0
 

@@ -24,10 +24,12 @@ FEW_VALUES = 12
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("file", help="ratings, CSV or Parquet")
+    parser.add_argument("file", help="ratings, as for compare")
     parser.add_argument("--model", choices=models.MODELS, required=True)
     parser.add_argument("--formula", required=True, help='such as "rating ~ system + (system | item)"')
     models.add_options(parser)
+    own = ("criterion", "levels", "scale", "weights", "systems", "lower_is_better", "higher_is_better")
+    reading.add_options(parser, without=own)
     parser.add_argument("--start", choices=("fast",), help="clmm: R's optimiser starts at the native optimum")
     models.add_engine(parser, defaults_of("models.api:clmm")["engine"])
     parser.add_argument(
@@ -92,9 +94,8 @@ def _data(args: argparse.Namespace) -> pa.Table:
 
     from ordbridge.errors import InputError
     from ordbridge.formula import parse
-    from ordbridge.reading.tables import to_arrow
 
-    table = to_arrow(args.file)
+    table = _table(args)
     used = set(parse(args.formula, table.column_names).columns)
     column, _, name = (args.criterion or "").rpartition("=")
     column = column or next((c for c in table.column_names if c.lower() in CRITERIA), "")
@@ -112,6 +113,24 @@ def _data(args: argparse.Namespace) -> pa.Table:
         )
     _ask_about_codes(table, args)
     return _with_order(table, args) if args.model in ("clm", "clmm") else table
+
+
+def _table(args: argparse.Namespace) -> pa.Table:
+    """Return the file as it is where the formula names its columns, else as it is read, under the names of roles."""
+    from ordbridge.errors import FormulaError, InputError
+    from ordbridge.formula import parse
+
+    how = reading.options(args)
+    try:
+        table = reading.long_table(args.file, {}, how)
+        parse(args.formula, table.column_names)
+    except FormulaError as unknown:
+        try:
+            table = reading.long_table(args.file, {"rating": "", "system": ""}, how)
+            parse(args.formula, table.column_names)
+        except InputError:
+            raise unknown from None
+    return table
 
 
 def _with_order(table: pa.Table, args: argparse.Namespace) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ordbridge.cli import log_options, outputs, reading
+from ordbridge.cli import outputs, reading
 from ordbridge.cli.defaults import defaults_of
 
 
@@ -15,11 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "The alternative annotator test, agreement and bias, means from few ratings by people and many by a "
         "judge, and what the judge saves. Its ratings are rows with kind = judge."
     )
-    parser.add_argument(
-        "file",
-        nargs="+",
-        help="ratings: CSV, Excel, JSON, Parquet and more; logs of inspect_ai; or JSON of the test (--and)",
-    )
+    reading.add_files(parser)
     parser.add_argument(
         "--and",
         dest="judgements",
@@ -63,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
         source: Any = logs.ratings(args.file, args.judge, args.people)
         args.cluster = args.cluster or "sample"
     else:
-        file = log_options.only_file(args.file)
-        source = file if args.judgements is None else read_alttest(file, args.judgements)
+        source = reading.files(args) if args.judgements is None else read_alttest(args.file[0], args.judgements)
     study = read_for(source, args.level, None, reading.options(args))
     prices = {"human": args.cost_human, "judge": args.cost_judge}
     asked = {name: getattr(args, name) for name in ("covariates", "raters", "conf_level", "kind", "cluster", "level")}

@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         **defaults_of("planning.options:Simulation", "draws", "engine", "seed"),
     }
     parser.add_argument("pilot", nargs="*", metavar="FILE", help="ratings of a pilot, or logs, as for compare")
-    reading.add_options(parser)
+    reading.add_options(parser, without=("systems",))
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings of a paper, instead of a pilot")
     parser.add_argument("--variance", metavar="NAME", help="setting of the preset: low, representative, high, …")
     parser.add_argument("--truth", metavar="FILE", help="a truth in a TOML file, instead of a pilot or preset")

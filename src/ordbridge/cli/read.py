@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from ordbridge.cli import outputs, reading, talk
 
@@ -15,8 +16,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Reads spreadsheets, tables with a column per rater, system or criterion, and the exports of survey "
         "and annotation tools; says what was taken for what, and writes one row per rating."
     )
-    parser.add_argument("file", help="the file, or Potato's folder")
+    reading.add_files(parser)
     reading.add_options(parser)
+    parser.add_argument("--explain", action="store_true", help="say of every column why it was taken for what it is")
     parser.add_argument("--out", metavar="FILE", help="write the ratings to .csv or .parquet")
     outputs.add_json(parser)
     parser.set_defaults(run=run, reads=("file", "join"))
@@ -28,7 +30,9 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.reading.labels import order_of_labels
     from ordbridge.reading.tables import write
 
-    ratings = read(args.file, **reading.options(args))
+    ratings = read(reading.files(args), **reading.options(args))
+    if args.explain:
+        ratings = replace(ratings, notes=(*ratings.notes, *ratings.evidence))
     outputs.finish(ratings, args, *([write(ratings.table, args.out)] if args.out else []))
     words = ratings.levels and order_of_labels(ratings.levels) != ratings.levels
     if words and args.out and not args.out.endswith(".parquet"):

@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Coefficients of agreement and correlation with intervals, outlying raters, what more raters would "
         "give, and what makes these coefficients mislead."
     )
-    parser.add_argument("file", help="ratings: CSV, Excel, JSON, Parquet, or the export of a survey or annotation tool")
+    reading.add_files(parser)
     reading.add_options(parser)
     parser.add_argument("--group", help="column with a property of raters, such as native; groups are compared")
     parser.add_argument(
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.reliability.ratings import read_for
 
     outputs.require_writable(args)
-    study = read_for(args.file, args.level, None, reading.options(args))
+    study = read_for(reading.files(args), args.level, None, reading.options(args))
     asked = {name: getattr(args, name) for name in ("group", "level", "raters", "gold", "conf_level")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result shows them all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ordbridge.cli import outputs
+from ordbridge.cli import outputs, reading
 from ordbridge.cli.defaults import defaults_of
 
 COLUMNS = ("system", "item", "participant", "rating", "criterion", "text_type")
@@ -17,12 +17,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "Reliability, interchangeability, sensitivity, effect of factors, stability and validity of scales on"
         " which the same systems were rated, as Belz & Kow (2011) compare them."
     )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="CSV or Parquet file of a scale, one row per rating; two or more"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file of a scale, as for compare; two or more")
     for role in ("system", "item", "participant", "rating"):
-        parser.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role} (default: %(default)s)")
+        parser.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role} (default: recognised)")
     parser.add_argument("--criterion", metavar="COLUMN", help="column of the criterion; each is compared separately")
+    own = ("system", "item", "participant", "rating", "criterion", "lower_is_better", "higher_is_better")
+    reading.add_options(parser, without=own)
     parser.add_argument("--text-type", metavar="COLUMN", help="column of the type of text")
     parser.add_argument(
         "--again",
@@ -56,12 +56,18 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("name the files of at least two scales; one scale cannot be compared")
     if len(args.again) > len(names):
         raise InputError(f"--again has {len(args.again)} files for {len(names)} scales")
+    columns = {name: getattr(args, name) for name in COLUMNS}
+    how = reading.options(args)
+    tables = [reading.long_table(file, columns, how) for file in (*args.files, *args.again)]
+    wanted = {name for name in columns.values() if name is not None}
+    if not all(wanted <= set(table.column_names) for table in tables):
+        columns |= {name: name for name, column in columns.items() if column is not None and name != "text_type"}
     result = compare(
-        dict(zip(names, args.files, strict=True)),
-        again=dict(zip(names, args.again, strict=False)),
+        dict(zip(names, tables, strict=False)),
+        again=dict(zip(names, tables[len(names) :], strict=False)),
         outside=args.outside,
         posthoc=args.posthoc,
-        **{name: getattr(args, name) for name in COLUMNS},
+        **columns,
     )
     outputs.finish(result, args)
     return 0

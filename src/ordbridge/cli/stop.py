@@ -9,7 +9,7 @@ from ordbridge.cli import models, outputs, reading, talk
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("file", help="all ratings so far, as for compare")
+    reading.add_files(parser)
     parser.add_argument("--plan", required=True, metavar="FILE", help="what ordbridge plan --looks N --json wrote")
     reading.add_options(parser)
     models.add_engine(parser, "r")
@@ -25,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
     protocol = read_protocol(args.plan)
     ledger = Ledger(protocol, ledger_beside(args.plan))
     with talk.plainly():
-        found = decide(read(args.file, **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger)
+        found = decide(
+            read(reading.files(args), **reading.options(args)).table, protocol, engine=args.engine, ledger=ledger
+        )
     outputs.finish(found, args)
     return 0

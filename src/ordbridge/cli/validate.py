@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ordbridge.cli import models, show
+from ordbridge.cli import models, reading, show
 from ordbridge.cli.defaults import defaults_of
 
 if TYPE_CHECKING:
@@ -17,10 +17,14 @@ BAYES_ONLY = ("draws", "seed")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("file", nargs="?", help="ratings, CSV; without a file the built-in datasets are used")
+    parser.add_argument(
+        "file", nargs="?", help="ratings, as for compare; without a file the built-in datasets are used"
+    )
     parser.add_argument("--model", choices=models.MODELS)
     parser.add_argument("--formula")
     models.add_options(parser)
+    taken = ("criterion", "levels", "scale", "weights", "systems", "lower_is_better", "higher_is_better")
+    reading.add_options(parser, without=taken)
     parser.add_argument(
         "--bayes",
         action="store_true",
@@ -48,10 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file:
         if not (args.model and args.formula):
             raise InputError("a file needs --model and --formula")
-        path = Path(args.file)
-        if path.suffix.lower() != ".csv":
-            raise InputError(f"cannot compare on {path}: plain R reads only .csv here")
-        cases = [Case(path.name, path, args.model, args.formula, models.options(args))]
+        cases = [Case(Path(args.file).name, _csv(args), args.model, args.formula, models.options(args))]
     else:
         cases = list(builtin())
     rows = [validate(case) for case in cases]
@@ -61,6 +62,24 @@ def run(args: argparse.Namespace) -> int:
     if args.bayes:
         _show_third_opinion(cases[0], {name: getattr(args, name) for name in BAYES_ONLY})
     return 1 if differing else 0
+
+
+def _csv(args: argparse.Namespace) -> Path:
+    """Return a CSV file for plain R: the file itself where the formula names its columns, else what is read of it."""
+    from ordbridge.errors import FormulaError
+    from ordbridge.formula import parse
+    from ordbridge.reading.tables import to_arrow, write
+    from ordbridge.support.temp_cleanup import private_folder
+
+    path, how = Path(args.file), reading.options(args)
+    if path.suffix.lower() == ".csv" and not how:
+        table = to_arrow(path)
+        try:
+            parse(args.formula, table.column_names)
+            return path
+        except FormulaError:
+            pass
+    return write(reading.long_table(args.file, {"rating": ""}, how), private_folder() / "ratings.csv")
 
 
 def _refuse_bayes(args: argparse.Namespace) -> None:

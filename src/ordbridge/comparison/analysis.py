@@ -110,11 +110,12 @@ class Analysis:
     few: tuple[str, ...] = ()
     """Groups with so few levels that the test of the latent scale had to be a bootstrap, in words."""
     notes: tuple[Finding, ...] = ()
+    lower_is_better: bool = False
 
     @property
     def order(self) -> list[int]:
-        """The places of the systems, the one with the highest expected rating first."""
-        return [int(k) for k in np.argsort(-self.mean, kind="stable")]
+        """The places of the systems, the best one first: the highest expected rating, or the lowest."""
+        return [int(k) for k in np.argsort(self.mean if self.lower_is_better else -self.mean, kind="stable")]
 
 
 def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], asked: Request) -> Analysis:

@@ -24,6 +24,7 @@ from ordbridge.comparison.result_rows import (
     ranking_rows,
     share_rows,
     tables,
+    turned,
 )
 from ordbridge.comparison.wording import disagreement
 from ordbridge.errors import FitError, FitTimeout, InputError
@@ -34,6 +35,8 @@ from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
 from ordbridge.reading import RatingTable, check, read
+from ordbridge.reading.parts import listed
+from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
 from ordbridge.support.progress import Progress, part_of
@@ -196,16 +199,28 @@ def compare(
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
     ratings = read(data, rating=rating, **roles)
     if "system" not in ratings.table.column_names:
-        raise InputError(
-            f"no column of {ratings.source} was recognised as the system; give system= with one of "
-            f"{', '.join(ratings.table.column_names)}"
-        )
+        raise InputError(_without_system(ratings))
     noticed = (*check(ratings).findings, *ratings.notes)
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
     parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by)
     answers, failures = _analyses(ratings, parts, asked)
-    return _result(ratings, (*noticed, *said), answers, failures, adjust, options.correct, asked)
+    noticed = (*(one for one in noticed if one.code != "systems-share-no-items"), *said)
+    return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+
+
+def _without_system(ratings: RatingTable) -> str:
+    """Say what can be done with ratings that name no system."""
+    known = {source for source in _columns(ratings.recognised).values()}
+    others = [name for name in ratings.table.column_names if name not in (*ROLES, *known)]
+    texts = "" if len(ratings.table["item"].unique() if "item" in ratings.table.column_names else ()) < 2 else (
+        ", or join= with a table that says which system made each item"
+    )  # fmt: skip
+    which = f", which may be {listed(others)}" if others else ""
+    return (
+        f"no column of {ratings.source} says which system made a text; give system= with its column{which}{texts}. "
+        "Without systems, ordbridge reliability says how well raters agree"
+    )
 
 
 def _question(
@@ -247,39 +262,45 @@ def _listed(columns: str | Sequence[str]) -> tuple[str, ...]:
 
 def _parts(
     ratings: RatingTable, copied: bool, by: str | None
-) -> tuple[list[tuple[str | None, pa.Table]], list[Finding]]:
-    """Return what is analysed by itself, by name: criteria, blocks, systems without common items. Copies count once."""
+) -> tuple[list[tuple[str | None, str, pa.Table]], list[Finding]]:
+    """Return what is analysed by itself: criteria, blocks, systems without common items. Copies count once.
+
+    Each has a name, and that of its criterion.
+    """
     table = _with_names_of_the_file(ratings)
     table = _without_copies(table) if copied else table
     criteria = [("", table)] if "criterion" not in table.column_names else by_column(table, "criterion")
     if "criterion" in table.column_names:
         order = list(dict.fromkeys(table["criterion"].cast(pa.string()).drop_null().to_pylist()))
         criteria.sort(key=lambda one: order.index(one[0]))
-    parts: list[tuple[str | None, pa.Table]] = []
+    parts: list[tuple[str | None, str, pa.Table]] = []
     said: list[Finding] = []
     for criterion, its in criteria:
         for block, rows in [("", its)] if by is None else by_column(its, by):
             linked, why = apart(rows)
             said += [replace(one, subject=", ".join(filter(None, (criterion, block)))) for one in why]
-            parts += [(", ".join(filter(None, (criterion, block, name))) or None, part) for name, part in linked]
+            parts += [
+                (", ".join(filter(None, (criterion, block, name))) or None, criterion, part) for name, part in linked
+            ]
     return parts, said
 
 
 def _analyses(
-    ratings: RatingTable, criteria: Sequence[tuple[str | None, pa.Table]], asked: Request
+    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], asked: Request
 ) -> tuple[list[Analysis], dict[str | None, Exception]]:
     """Analyse each part; what cannot be answered is kept beside those that can."""
-    asked = replace(asked, criteria=len(criteria))
+    asked = replace(asked, criteria=len(parts))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
-    for place, (name, part) in enumerate(criteria):
+    for place, (name, criterion, part) in enumerate(parts):
         try:
-            its = replace(asked, progress=part_of(asked.progress, place, len(criteria)))
-            answers.append(analyse(part, name, _levels(ratings, part), its))
+            its = replace(asked, progress=part_of(asked.progress, place, len(parts)))
+            answer = analyse(part, name, _levels(ratings, part), its)
+            answers.append(replace(answer, lower_is_better=criterion in ratings.lower_is_better))
         except FitTimeout:
             raise
         except (FitError, InputError) as failure:
-            if isinstance(failure, InputError) and len(criteria) == 1:
+            if isinstance(failure, InputError) and len(parts) == 1:
                 raise
             failures[name] = failure
     if not answers and all(isinstance(failure, InputError) for failure in failures.values()):
@@ -346,7 +367,8 @@ def _result(
         said.append(found("no-answer" if isinstance(failure, FitError) else "not-usable", name, reason=str(failure)))
     for answer, its in zip(answers, corrected, strict=True):
         rows["ranking"] += ranking_rows(answer, its, alpha, asked.reference)
-        rows["pairs"] += pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
+        pairs = pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
+        rows["pairs"] += [turned(row) for row in pairs] if answer.lower_is_better and asked.reference is None else pairs
         rows["shares"] += share_rows(answer)
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
@@ -355,6 +377,7 @@ def _result(
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
     parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) else "parts"
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family, "over": parts}
+    settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(
         **tables(rows),
         recognised=_columns(ratings.recognised),

@@ -49,13 +49,16 @@ def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference
     """Return the systems, the one with the highest expected rating first."""
     ranked = [answer.systems[k] for k in answer.order]
     better = [
-        (answer.systems[i], answer.systems[j]) if d > 0 else (answer.systems[j], answer.systems[i])
+        (answer.systems[i], answer.systems[j])
+        if (d > 0) != answer.lower_is_better
+        else (answer.systems[j], answer.systems[i])
         for (i, j), d, p in zip(answer.differences.pairs, answer.differences.estimate, corrected.p_value, strict=True)
         if p < alpha
     ]
     shown = letters(ranked, [frozenset(pair) for pair in better]) if reference is None else {}
     places = rank_intervals(ranked, better) if reference is None else {}
-    best = best_probabilities(answer.mean, answer.covariance, float(np.nanmin(answer.differences.df)))
+    sign = -1.0 if answer.lower_is_better else 1.0
+    best = best_probabilities(sign * answer.mean, answer.covariance, float(np.nanmin(answer.differences.df)))
     numbers, systems = _ratings(answer), np.array(answer.ratings["system"].to_pylist(), dtype=object)
     return [
         {
@@ -128,6 +131,36 @@ def pair_rows(
         }
         for k, (i, j) in enumerate(found.pairs)
     ]
+
+
+def turned(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a pair seen from the other system, so that the better one comes first where less is better.
+
+    Examples
+    --------
+    >>> row = dict.fromkeys(KINDS["pairs"]) | {"system_a": "A", "system_b": "B", "difference": 2.0, "conf_low": 1.0}
+    >>> [turned(row)[name] for name in ("system_a", "difference", "conf_low", "conf_high")]
+    ['B', -2.0, None, -1.0]
+    """
+
+    def minus(value: float | None) -> float | None:
+        return None if value is None else -value
+
+    def other(value: float | None) -> float | None:
+        return None if value is None else 1.0 - value
+
+    return row | {
+        "system_a": row["system_b"],
+        "system_b": row["system_a"],
+        "difference": minus(row["difference"]),
+        "conf_low": minus(row["conf_high"]),
+        "conf_high": minus(row["conf_low"]),
+        "superiority": other(row["superiority"]),
+        "superiority_low": other(row["superiority_high"]),
+        "superiority_high": other(row["superiority_low"]),
+        "latent_difference": minus(row["latent_difference"]),
+        "raw_difference": minus(row["raw_difference"]),
+    }
 
 
 def _agrees(difference: float, differs: bool, latent: float, latent_differs: bool) -> bool:

@@ -110,16 +110,20 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
     if len(pairs) == 1:
         return _pair(pairs[0], unit, always, comparison)
     first = f"{unit.rating(top['estimate'])}{_of_what(unit, design)}"
+    less = (criterion or "") in comparison.settings.get("lower_is_better", ())
+    most, best = ("lowest", "lowest, which is best") if less else ("highest", "highest")
+    side = "below" if less else "above"
     if not any(differ(row, comparison.alpha) for row in pairs):
         level = [row["system"] for row in ranking if abs(row["estimate"] - top["estimate"]) < LEVEL]
-        highest = f"{listed(level)} scored highest with {first}" if len(level) < len(everyone) else f"all have {first}"
+        highest = f"{listed(level)} scored {most} with {first}" if len(level) < len(everyone) else f"all have {first}"
         return f"No clear difference between {_named(everyone)}; {highest}."
     same = [row["system_b"] for row in pairs if row["system_a"] == top["system"] and not differ(row, comparison.alpha)]
     if same:
-        return f"{top['system']} is {unit.verb} highest: {first}, but not clearly above {_named(same)}."
+        return f"{top['system']} is {unit.verb} {best}: {first}, but not clearly {side} {_named(same)}."
     ahead = next(row for row in pairs if row["system_a"] == top["system"] and row["system_b"] == ranking[1]["system"])
-    size = f", {unit.with_unit(ahead['difference'])} above {ahead['system_b']} {_tested(ahead, unit, comparison)}"
-    return f"{top['system']} is {unit.verb} highest: {first}{size}."
+    tested = _tested(ahead, unit, comparison, turned=less)
+    size = f", {unit.with_unit(ahead['difference'])} {side} {ahead['system_b']} {tested}"
+    return f"{top['system']} is {unit.verb} {best}: {first}{size}."
 
 
 def _named(systems: Sequence[str]) -> str:

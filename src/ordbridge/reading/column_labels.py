@@ -9,7 +9,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.headers import decompose, made_alike
 from ordbridge.reading.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import criterion_name, label_role, plain, rank_of
+from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, plain, rank_of, words_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["alike", "labelled"]
@@ -20,6 +20,12 @@ FEW_LETTERS = 6  # A to F may be systems
 WHAT = {"participant": "a rater", "item": "an item", "system": "a system", "criterion": "a criterion"}
 PLURAL = {"participant": "participants", "item": "items", "system": "systems", "criterion": "criteria"}
 _INDEXED = re.compile(r"(.*?[^\W\d_])[ _.\-]*(\d+|(?<=[ _.\-])[A-Za-z]|(?<=[a-z])[A-Z])")
+_INITIALS = re.compile(r"[A-Z]\.? ?[A-Z]\.?|[a-z]{2}")  # A. B., jd
+_QUESTION = re.compile(r"(q|question|frage|item)?[ _.-]?\d+([ _.-]?\d+)*", re.IGNORECASE)
+_OF_A_SYSTEM = re.compile(
+    r".*[A-Za-z].*\d.*|.*\d.*[A-Za-z].*|.*[a-z][A-Z].*|[A-Z]{2,}.*|.*[-+].*|[A-Z]"
+)  # T5, BERTScore
+FIRST_NAMES = words_of("first_names")
 Blocks = dict[tuple[str, int], dict[str, str]]
 """A role and the factor that counts its places: for each label of the factor the column that has the name."""
 
@@ -56,6 +62,8 @@ def labelled(
     others = [name for name in beside if name not in columns]
     open_roles = [role for role in ("system", "item") if ids.get(role) in (None, hints.fallback.get(role))]
     blocks = _blocks(sheet, factors, open_roles, others)
+    if "system" in open_roles and not any(role == "system" for role, _ in blocks):
+        _refuse_unplaced(sheet, columns, others)
     roles, notes = _roles(sheet, columns, factors, blocks, ids, hints)
     ratings = []
     for place, column in enumerate(columns):
@@ -120,6 +128,18 @@ def _blocks(sheet: Sheet, factors: list[list[str]], roles: list[str], beside: Se
     return found
 
 
+def _refuse_unplaced(sheet: Sheet, columns: Sequence[str], beside: Sequence[str]) -> None:
+    """Ask where several columns name the systems of a row, but do not say which ratings are theirs."""
+    matches = {name: _INDEXED.fullmatch(short_name(name)) for name in beside}
+    named = [name for name, match in matches.items() if match and rank_of("system", match[1]) in (0, 1)]
+    few = [name for name in named if 1 < len(set(sheet.columns[name])) <= max(2, len(sheet) // 2)]
+    if len(few) > 1:
+        raise InputError(
+            f"{listed(few)} of {sheet.name} name systems, but the names of {listed(columns)} do not say which of them "
+            f"was rated; rename the ratings like {few[0]!r}, such as rating1, or name the columns with rating="
+        )
+
+
 def _is_shared(sheet: Sheet, pairs: Sequence[tuple[str, str]]) -> bool:
     """Tell whether most of the names in the first columns occur with several of the names in the second ones."""
     seen: dict[str | None, set[str | None]] = {}
@@ -158,6 +178,7 @@ def _roles(
             known = {roles[other]: factors[other][0] for other in range(len(factors)) if roles[other]}
             if len(unknown) > 1:
                 raise InputError(_several_unknown(sheet, columns, titles, factors, roles, left))
+            left = [role for role in left if role != "participant"] or left if "participant" in taken else left
             ways = ", ".join(
                 f"columns={_pattern(titles[0], {**known, role: factor[0]})!r} if each is {WHAT[role]}" for role in left
             )
@@ -207,16 +228,35 @@ def _are_letters(labels: Sequence[str]) -> bool:
     return len(set(labels)) <= FEW_LETTERS and all(re.fullmatch(r"[A-Z]", label) for label in labels)
 
 
+def _names_a_person(label: str) -> bool:
+    """Tell whether a label is a first name, initials, or letters with a number."""
+    first = name_words(label)[:1]
+    return _INITIALS.fullmatch(label.strip()) is not None or (first[:1] != [] and first[0] in FIRST_NAMES)
+
+
+def _name_systems(labels: Sequence[str]) -> bool:
+    """Tell whether most labels are made as names of systems are: with digits, inner capitals, or hyphens."""
+    made = [
+        label_role([label]) == "system" or (bool(_OF_A_SYSTEM.fullmatch(label)) and not _QUESTION.fullmatch(label))
+        for label in labels
+    ]
+    return sum(made) * 2 >= len(made)
+
+
 def _left(labels: list[str], left: list[str]) -> str | None:
     """Return which of the roles that are left labels have whose words say nothing, if it can be concluded."""
     if len(left) == 1:
-        return left[0]
+        return left[0] if left != ["system"] or _name_systems(labels) else None
     if "participant" in left:  # a rater is always needed; items and systems are there
-        return "participant" if left == ["participant", "criterion"] else None
+        if left != ["participant", "criterion"]:
+            return None
+        if all(len(label.split()) > 2 for label in labels):
+            return "criterion"  # questions
+        return "participant" if all(_names_a_person(label) for label in labels) else None
     if "system" in left and _are_letters(labels):
         return "system"
     if left == ["system", "criterion"]:
-        return "system"
+        return "system" if _name_systems(labels) else None
     if "item" in left:
         long = sum(map(len, labels)) / len(labels) > LONG and len(labels) > 3
         return "item" if long or len(labels) > MANY else None

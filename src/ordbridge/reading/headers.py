@@ -24,6 +24,7 @@ _FILLERS = {"rating", "ratings", "score", "scores", "answer", "answers", "respon
             "value", "bewertung", "note", "puntuacion", "human", "eval", "evaluation"}  # fmt: skip
 
 
+_HASH = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){2,}-?[0-9a-f]*|[0-9a-f]{16,}", re.IGNORECASE)
 Splitter = Callable[[str], Sequence[str] | None]
 
 
@@ -74,6 +75,9 @@ def made_alike(names: Sequence[str]) -> list[int]:
     labels = _without_fillers([name.strip() for name in names])
     if len(decompose(labels)) > 1:
         return everything
+    ids = [place for place in everything if _HASH.fullmatch(labels[place])]
+    if MOST_ALIKE * len(names) <= len(ids) < len(names):
+        return ids
     roles = [numbered_role(label) for label in labels]
     for role in ("participant", "item"):  # beside System A and System B there may be another system called Human
         same = [place for place in everything if roles[place] == role]

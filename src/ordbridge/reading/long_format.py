@@ -18,7 +18,7 @@ from ordbridge.reading.values import Parsed, parse_ratings
 from ordbridge.reading.vocabulary import is_summary, is_test_of_attention, plain
 from ordbridge.results.finding import Finding, found
 
-__all__ = ["to_long"]
+__all__ = ["systems_as_numbers", "to_long"]
 
 NAMES = ("participant", "item", "system", "criterion")
 SHOWN = 4
@@ -56,7 +56,7 @@ def to_long(layout: SheetLayout, levels: Sequence[str] | None, original: pa.Tabl
         *_about_missing(parsed, keep, k),
         *_about_levels(parsed),
     ]
-    said += [*_numeric_systems(columns), *_about_grades(layout, parsed)]
+    said += [*systems_as_numbers(columns), *_about_grades(layout, parsed)]
     rows = sheet.rows[row[keep]]
     return RatingTable(
         pa.table(columns), dict(layout.recognised), tuple(said), parsed.levels, rows, sheet.name, tuple(flaws)
@@ -252,7 +252,8 @@ def _about_grades(layout: SheetLayout, parsed: Parsed) -> list[Finding]:
     return [found("grades", points=" ".join(points))]
 
 
-def _numeric_systems(columns: dict[str, pa.Array]) -> list[Finding]:
+def systems_as_numbers(columns: dict[str, pa.Array]) -> list[Finding]:
+    """Say that systems are numbers, where they are."""
     if "system" not in columns:
         return []
     labels = [label for label in columns["system"].unique().to_pylist() if label is not None]

@@ -117,7 +117,7 @@ def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, col
     """
     kept, missing = without_missing(cells)
     for place, cell in enumerate(kept):
-        if cell is not None and normal(cell) in NON_ANSWERS and (not levels or cell not in levels):
+        if cell is not None and _is_no_answer(cell) and (not levels or cell not in levels):
             missing[cell] = missing.get(cell, 0) + 1
             kept[place] = None
     present = [cell for cell in kept if cell is not None]
@@ -132,12 +132,18 @@ def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, col
         bad = [place for place, cell in enumerate(kept) if cell is not None and np.isnan(numbers[place])]
         return _upright(kept, Parsed(numbers, None, missing, tuple(bad), (*notes, *plus)))
     labelled, plus = _fill_from_words(kept, numbers)
-    if np.isfinite(labelled).sum() == len(present):
-        return _upright(kept, Parsed(labelled, None, missing, (), (*notes, *plus)))
+    if np.isfinite(labelled).sum() >= (1 - FEW_BAD) * len(present):
+        bad = [place for place, cell in enumerate(kept) if cell is not None and np.isnan(labelled[place])]
+        return _upright(kept, Parsed(labelled, None, missing, tuple(bad), (*notes, *plus)))
     if levels == UNORDERED and len(set(map(normal, present))) > 1:
         labels = {normal(label): label for label in present[::-1]}
         return replace(_words(kept, tuple(sorted(labels.values())), missing, column), ordered=False)
     return _words(kept, _known_order(present, column), missing, column)
+
+
+def _is_no_answer(cell: str) -> bool:
+    """Tell whether a cell is an answer that is no rating: "don't know", "N/A: no such claim"."""
+    return normal(cell) in NON_ANSWERS or cell.casefold().startswith(("n/a:", "n/a -", "n/a ("))
 
 
 def _upright(cells: list[str | None], parsed: Parsed) -> Parsed:
@@ -197,8 +203,8 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
     if order is None:
         raise InputError(
             f"the ratings in column {column!r} are words whose order is not known: "
-            f"{', '.join(map(repr, labels))} (as they come in the file); put them in order from low to high: "
-            f"levels={labels!r}"
+            f"{', '.join(map(repr, labels))}; give levels= with these labels from low to high, or rating= with another "
+            "column if they are no ratings"
         )
     return order
 
@@ -243,7 +249,7 @@ def looks_like_ratings(cells: Sequence[str | None]) -> bool:
     [True, True, False]
     """
     present = Counter(cell.strip() for cell in cells if cell is not None and not is_missing(cell))
-    present = Counter({cell: count for cell, count in present.items() if normal(cell) not in NON_ANSWERS})
+    present = Counter({cell: count for cell, count in present.items() if not _is_no_answer(cell)})
     if not present:
         return False
     numbers = np.array([_number_with_words(cell)[0] for cell in present])

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.errors import InputError
-from ordbridge.reading.exports import google_forms, label_studio, mturk, pairwise, potato, prolific, qualtrics, wmt
+from ordbridge.reading.exports import (
+    argilla,
+    doccano,
+    google_forms,
+    label_studio,
+    mturk,
+    pearmut,
+    potato,
+    prodigy,
+    prolific,
+    qualtrics,
+    wmt,
+)
 from ordbridge.reading.opening import sheet_of_records
 from ordbridge.reading.parts import Hints
 from ordbridge.reading.sheet import Sheet
@@ -18,7 +30,6 @@ __all__ = ["FORMATS", "export_of_json", "export_of_sheet"]
 Prepared = tuple[Sheet, Hints]
 
 _SHEETS: dict[str, tuple[str, Callable[[Sheet], bool], Callable[[Sheet], Prepared]]] = {
-    "pairwise": ("comparisons of two systems", pairwise.recognise, pairwise.prepare),
     "wmt": ("scores of WMT (Appraise)", wmt.recognise, wmt.prepare),
     "qualtrics": ("an export of Qualtrics", qualtrics.recognise, qualtrics.prepare),
     "mturk": ("batch results of Mechanical Turk", mturk.recognise, mturk.prepare),
@@ -27,6 +38,12 @@ _SHEETS: dict[str, tuple[str, Callable[[Sheet], bool], Callable[[Sheet], Prepare
     "prolific": ("an export of Prolific", prolific.recognise, prolific.prepare),
     "google-forms": ("answers to a Google Form", google_forms.recognise, google_forms.prepare),
 }
+_JSON: tuple[tuple[str, Callable[[Any], bool], Callable[[Any, str], Prepared]], ...] = (
+    ("an output of pearmut", pearmut.is_json, pearmut.of_json),
+    ("records of Argilla", argilla.is_json, argilla.of_json),
+    ("an export of Prodigy", prodigy.is_json, prodigy.of_json),
+    ("an export of doccano", doccano.is_json, doccano.of_json),
+)
 FORMATS = ("wmt", "qualtrics", "mturk", "label-studio", "potato", "google-forms", "table")
 """Formats that can be named; "table" is none of the others."""
 
@@ -54,6 +71,10 @@ def export_of_json(value: Any, path: Path) -> Prepared | None:
         return _noted(
             _SHEETS["label-studio"][0], *label_studio.prepare(sheet_of_records(value, path.name, explode=False))
         )
+    records = [value] if isinstance(value, dict) else value  # a file of one line
+    for title, is_json, of_json in _JSON:
+        if is_json(records):
+            return _noted(title, *of_json(records, path.name))
     if potato.is_json(value):
         return _noted(_SHEETS["potato"][0], *potato.of_json(value, path))
     return None

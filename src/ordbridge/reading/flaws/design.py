@@ -164,6 +164,8 @@ def _systems(study: RatedStudy) -> Iterator[Finding]:
             "item-under-one-system", n=len(lonely), of=len(items.labels), shown=shown,
             rows=study.rows_of(np.isin(items.code, lonely)),
         )  # fmt: skip
+    if not alone.all():
+        yield from _unshared(study, pairs)
     people = study.names.get("participant")
     if people is not None and len(people.labels) > len(systems.labels):
         named = (people.code >= 0) & (systems.code >= 0)
@@ -171,6 +173,33 @@ def _systems(study: RatedStudy) -> Iterator[Finding]:
         per_person = np.bincount(seen // len(systems.labels), minlength=len(people.labels))
         if (per_person == 1).all():
             yield found("participants-within-systems")
+
+
+def _unshared(study: RatedStudy, pairs: np.ndarray) -> Iterator[Finding]:
+    """Find groups of systems that share no item with each other, and the column that tells the groups apart."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    systems, items = study.names["system"], study.names["item"]
+    k = len(systems.labels)
+    size = k + len(items.labels)
+    graph = coo_array((np.ones(len(pairs)), (pairs % k, k + pairs // k)), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    groups = [np.flatnonzero(part[:k] == one) for one in dict.fromkeys(part[:k].tolist())]
+    if len(groups) < 2:
+        return
+    advice = "Compare systems on the same items only."
+    of_rating = part[systems.code]
+    for name in study.table.column_names:
+        column = study.table[name]
+        if not pa.types.is_string(column.type) or name in ("participant", "item", "system", "criterion"):
+            continue
+        codes = np.asarray(pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1))
+        if len(np.unique(codes)) == len(groups) == len(np.unique(codes * (part.max() + 1) + of_rating)):
+            advice = f"Compare them within {name}, such as `where` {name + ' == ' + str(column[0].as_py())!r}."
+            break
+    first, second = (", ".join(systems.labels[place] for place in group[:4]) for group in groups[:2])
+    yield found("systems-share-no-items", first=first, second=second, advice=advice)
 
 
 def _links(study: RatedStudy) -> Iterator[Finding]:

@@ -1,0 +1,107 @@
+"""Exports of Argilla, doccano, Prodigy and pearmut: small files in each format, as their makers document it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ordbridge as ob
+from ordbridge.errors import InputError
+
+TRUTH = {
+    (w, f"t{i}", s): 1 + (len(w) + i * 2 + (s == "B")) % 5 for w in ("ann", "ben!") for i in range(4) for s in "AB"
+}
+
+
+def lines(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    return path
+
+
+def found(ratings: ob.RatingTable) -> dict[tuple[str, str, str], int]:
+    return {(row["participant"], row["item"], row["system"]): row["rating"] for row in ratings.table.to_pylist()}
+
+
+def texts() -> list[tuple[str, str, dict[str, int]]]:
+    keys = dict.fromkeys((item, system) for _, item, system in TRUTH)
+    return [(item, system, {w: TRUTH[w, item, system] for w in ("ann", "ben!")}) for item, system in keys]
+
+
+def argilla(path: Path) -> Path:
+    records = []
+    for n, (item, system, given) in enumerate(texts()):
+        answers = [{"value": value, "user_id": who} for who, value in given.items()]
+        records.append(
+            {"id": f"r{n}", "status": "completed", "_server_id": f"s{n}", "fields": {"text": "a text"},
+             "metadata": {"item": item, "model": system}, "suggestions": {"quality": {"value": 3}},
+             "responses": {"quality": answers, "comment": [{"value": "fine", "user_id": "ann"}]}, "vectors": {}}
+        )  # fmt: skip
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return path
+
+
+def argilla_flat(path: Path) -> Path:
+    records = []
+    for n, (item, system, given) in enumerate(texts()):
+        records.append(
+            {"id": f"r{n}", "status": "completed", "text": "a text", "item": item, "model": system,
+             "quality.responses": list(given.values()), "quality.responses.users": list(given),
+             "quality.responses.status": ["submitted"] * 2, "quality.suggestion": 3}
+        )  # fmt: skip
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return path
+
+
+def prodigy(path: Path) -> Path:
+    options = [{"id": str(n), "text": str(n)} for n in range(1, 6)]
+    records = [
+        {"text": f"{item} by {system}", "item": item, "system": system, "options": options, "accept": [str(value)],
+         "answer": "accept", "_input_hash": 17, "_task_hash": 18, "_annotator_id": who, "_session_id": who}
+        for (who, item, system), value in TRUTH.items()
+    ]  # fmt: skip
+    records.append(records[0] | {"answer": "ignore", "accept": []})
+    return lines(path.with_suffix(".jsonl"), records)
+
+
+def pearmut(path: Path) -> Path:
+    records = []
+    for who in ("ann", "ben!"):
+        for i in range(4):
+            scores = {s: {"score": TRUTH[who, f"t{i}", s], "error_spans": []} for s in "AB"}
+            records.append({"user_id": who, "item_i": i, "annotation": [scores], "item": [{"item_id": f"t{i}"}]})
+    return lines(path.with_suffix(".jsonl"), records)
+
+
+@pytest.mark.parametrize("write", [argilla, argilla_flat, prodigy, pearmut])
+def test_all_ratings_come_out(write: Any, tmp_path: Path) -> None:
+    ratings = ob.read(write(tmp_path / "export.json"))
+    assert found(ratings) == TRUTH
+    assert ratings.notes[-1].code == "recognised-as" or "recognised-as" in {note.code for note in ratings.notes}
+
+
+def test_doccano_has_a_file_per_annotator(tmp_path: Path) -> None:
+    files = []
+    for who in ("ann", "ben"):
+        records = [
+            {"id": n, "text": "a text", "system": system, "label": [str(given[who if who == "ann" else "ben!"])],
+             "Comments": []}
+            for n, (_, system, given) in enumerate(texts())
+        ]  # fmt: skip
+        files.append(lines(tmp_path / f"{who}.jsonl", records))
+    ratings = ob.read(files)
+    assert ratings.table["participant"].unique().to_pylist() == ["ann", "ben"]
+    assert ratings.table["rating"].to_pylist() == [TRUTH[w, i, s] for w in ("ann", "ben!") for i, s, _ in texts()]
+    alone = ob.read(files[0])
+    assert alone.table["participant"].unique().to_pylist() == ["ann"]
+
+
+def test_spans_and_plain_verdicts_are_no_ratings(tmp_path: Path) -> None:
+    spans = lines(tmp_path / "a.jsonl", [{"id": 1, "text": "a", "label": [[0, 1, "X"]], "Comments": []}])
+    with pytest.raises(InputError, match="spans of text"):
+        ob.read(spans)
+    binary = lines(tmp_path / "b.jsonl", [{"text": "a", "_input_hash": 1, "answer": "reject"}])
+    with pytest.raises(InputError, match="no chosen options"):
+        ob.read(binary)
