@@ -13,8 +13,9 @@ from ordbridge.errors import InputError
 __all__ = ["add_options", "are_logs", "compare_logs", "only_file", "plan_from_logs"]
 
 READING = ("scorer", "task", "cluster", "runs", "errors")
-COMPARING = ("pass_at", "lower_is_better", "higher_is_better", "fail_if_worse")
-SHARED = ("reference", "adjust", "conf_level", "model", "engine")  # options that ratings by people have, too
+COMPARING = ("pass_at", "fail_if_worse")
+SHARED = ("reference", "adjust", "conf_level", "model", "engine", "lower_is_better", "higher_is_better")
+"""Options that ratings by people have, too."""
 USUAL = (
     "command",
     "json",
@@ -46,8 +47,6 @@ def add_options(parser: argparse.ArgumentParser, comparing: bool) -> None:
     )
     if comparing:
         group.add_argument("--pass-at", type=int, metavar="K", help="compare pass@K, one of K answers is right")
-        group.add_argument("--lower-is-better", nargs="+", metavar="NAME", help="scorers of which lower is better")
-        group.add_argument("--higher-is-better", nargs="+", metavar="NAME", help="scorers of which higher is better")
         group.add_argument(
             "--fail-if-worse",
             type=float,
@@ -89,6 +88,9 @@ def compare_logs(args: argparse.Namespace) -> int:
     from ordbridge.results.finding import has
 
     given = _given(args, (*READING, *COMPARING, *SHARED))
+    for name in ("lower_is_better", "higher_is_better"):
+        if given.get(name) == []:
+            raise InputError(f"--{name.replace('_', '-')} needs the names of scorers, because the files are logs")
     found = compare(args.file, **given)
     written = [write(found.pairs, args.out)] if args.out else []
     outputs.finish(found, args, *written)

@@ -74,10 +74,14 @@ def add_options(parser: argparse.ArgumentParser, without: Collection[str] = ()) 
         "systems": {"nargs": 2, "metavar": ("A", "B"), "help": "names of a and b, with one verdict per line"},
         "lower_is_better": {
             "nargs": "*",
-            "metavar": "CRITERION",
-            "help": "a low rating is the better one: of all criteria, or of these",
+            "metavar": "NAME",
+            "help": "a low rating is the better one: of all criteria, or of these; of these scorers of logs",
         },
-        "higher_is_better": {"action": "store_true", "help": "a high rating is the better one, always"},
+        "higher_is_better": {
+            "nargs": "*",
+            "metavar": "NAME",
+            "help": "a high rating is the better one, always; of these scorers of logs",
+        },
     }
     for name, how in described.items():
         if name not in without:
@@ -106,7 +110,7 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: value for name in args.of_reading if (value := getattr(args, name)) is not None}
     if (weights := getattr(args, "span_weights", None)) is not None:
         given["weights"] = dict(map(_weight, weights))
-    if getattr(args, "higher_is_better", False):
+    if getattr(args, "higher_is_better", None) is not None:
         given["lower_is_better"] = False
     elif (lower := getattr(args, "lower_is_better", None)) is not None:
         given["lower_is_better"] = lower or True

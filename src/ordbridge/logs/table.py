@@ -95,8 +95,8 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
         elif len(same) > 1:
             files = enumerated([Path(log.source).name for log in same], most=4)
             raise InputError(
-                f"{model} has {len(same)} logs of the task {task} ({files}); give one of them, or say what they are: "
-                "runs='epochs' (repetitions) or runs='latest' (only the last counts)"
+                f"{model} has {len(same)} logs of the task {task} ({files}); give one of them, runs='epochs' if they "
+                "are repetitions, or runs='latest'"
             )
         kept += same
     return kept
