@@ -11,7 +11,7 @@ import pytest
 
 import ordbridge as ob
 from ordbridge.comparison import CompareOptions
-from ordbridge.models.inference.resampling import Draws
+from ordbridge.models.inference.resampling import DrawPlan
 from ordbridge.reading import RatingTable
 from ordbridge.results import found as noticed
 from ordbridge.results import has
@@ -395,7 +395,7 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
         weights = {
             f"system{name}": sign for name, sign in ((row["system_a"], 1.0), (row["system_b"], -1.0)) if name != "A"
         }
-        drawn[row["system_a"], row["system_b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), Draws(8))
+        drawn[row["system_a"], row["system_b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), DrawPlan(8))
     factor = np.nanmean([ratio for _, ratios, _ in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
         from scipy import stats

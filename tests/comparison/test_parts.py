@@ -137,9 +137,9 @@ def test_the_time_left_is_that_of_all_pairs_and_of_new_draws_only(tmp_path):
             time.sleep(0.01)
             return [float(draw)]
 
-    list(resampling.results(Slow(), resampling.Draws(20, store=tmp_path / "draws")))
+    list(resampling.results(Slow(), resampling.DrawPlan(20, store=tmp_path / "draws")))
     told.clear()
-    list(resampling.results(Slow(), resampling.Draws(60, store=tmp_path / "draws", progress=told.append)))
+    list(resampling.results(Slow(), resampling.DrawPlan(60, store=tmp_path / "draws", progress=told.append)))
     assert told[19].seconds_left is None  # all that is known was stored
     assert told[20].seconds_left >= 39 * 0.01
     assert told[-1].done == 60

@@ -38,12 +38,12 @@ def test_the_level_is_kept_and_the_effect_is_found_early():
 
 @pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(tmp_path):
-    file = tmp_path / "looks.txt"
+    file = tmp_path / "draws.csv"
     short = {"datasets": 20, "null": 40, "looks": 2}
-    first = study(**short, store=file)
+    first = study(**short, store=tmp_path)
     lines = file.read_text().splitlines()
     file.write_text("\n".join(lines[:25]) + "\n")
-    again = study(**short, store=file)
+    again = study(**short, store=tmp_path)
     assert again.looks.equals(first.looks) and again.power == first.power
     assert len(file.read_text().splitlines()) == len(lines)
 

@@ -32,7 +32,7 @@ from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, on_row
 from ordbridge.models.inference.intervals import profile_end
 from ordbridge.models.inference.marginal_means import Effects
 from ordbridge.models.inference.reference_rows import reference_grid
-from ordbridge.models.inference.resampling import Draws
+from ordbridge.models.inference.resampling import DrawPlan
 from ordbridge.results.finding import Finding, has
 from ordbridge.support.progress import Progress
 
@@ -195,7 +195,7 @@ def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[
     early = how.draws is None
     first, every = ((-(-n // pairs) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
     begun = [
-        bootstrap.ratios_of(fit, one, Draws(every, how.seed, how.jobs, how.store, tell))
+        bootstrap.ratios_of(fit, one, DrawPlan(every, how.seed, how.jobs, how.store, tell))
         for one, tell in zip(tested, _over_all(how.progress, pairs), strict=True)
     ]
     ratios = [list(islice(drawn, first if early else every)) for _, drawn, _ in begun]

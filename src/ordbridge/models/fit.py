@@ -252,7 +252,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        return inference.test(self, term, method, inference.Draws(draws, seed, jobs, store, progress))
+        return inference.test(self, term, method, inference.DrawPlan(draws, seed, jobs, store, progress))
 
     def confint(
         self,
@@ -298,7 +298,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        return inference.confint(self, method, conf_level, inference.Draws(draws, seed, jobs, store, progress))
+        return inference.confint(self, method, conf_level, inference.DrawPlan(draws, seed, jobs, store, progress))
 
     def means(
         self,
@@ -374,7 +374,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """
         from ordbridge.models import inference
 
-        how = inference.Draws(draws, seed, jobs, store, progress)
+        how = inference.DrawPlan(draws, seed, jobs, store, progress)
         return inference.means(self, factor, on, by, adjust, conf_level, method, df, how)
 
     def equivalence(

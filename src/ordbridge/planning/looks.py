@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_module, engine_name
-from ordbridge.models.inference.resampling import FAILURES, Draws, results
+from ordbridge.models.inference.resampling import FAILURES, DrawPlan, results
 from ordbridge.models.prepare import prepare
 from ordbridge.planning.null_truth import without_difference
 from ordbridge.planning.planned_test import Score, with_systems_in_order
@@ -160,8 +160,8 @@ def sequential(
         whole(name, value, least=10)
     study = _Study.of(design, truth, model, times, engine_name(engine), seed, reference)
     nothing = replace(study, truth=without_difference(truth, model))
-    under_null = np.array(list(results(nothing, Draws(null, seed, jobs, store, progress))))
-    with_effect = np.array(list(results(study, Draws(datasets, seed, jobs, store, progress))))
+    under_null = np.array(list(results(nothing, DrawPlan(null, seed, jobs, store, progress))))
+    with_effect = np.array(list(results(study, DrawPlan(datasets, seed, jobs, store, progress))))
     form = shape_of(times, shape)
     critical = _quantile((abs(under_null) / form).max(axis=1), alpha) * form
     single = _quantile(abs(under_null[:, -1]), alpha)

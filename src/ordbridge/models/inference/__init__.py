@@ -9,12 +9,12 @@ from ordbridge.models.inference.intervals import confint
 from ordbridge.models.inference.laplace_cost import LaplaceCheck, check_laplace
 from ordbridge.models.inference.marginal_means import equivalence, means
 from ordbridge.models.inference.proportionality import Assumptions, assumptions
-from ordbridge.models.inference.resampling import Draws
+from ordbridge.models.inference.resampling import DrawPlan
 
 __all__ = [
     "METHODS",
     "Assumptions",
-    "Draws",
+    "DrawPlan",
     "LaplaceCheck",
     "assumptions",
     "check_laplace",

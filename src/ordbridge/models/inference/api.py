@@ -11,7 +11,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.models.inference import bootstrap, f_ratio, likelihood_ratio, wald
 from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, term_labels
-from ordbridge.models.inference.resampling import Draws
+from ordbridge.models.inference.resampling import DrawPlan
 from ordbridge.results.finding import Finding, with_findings
 from ordbridge.support.arguments import choice
 from ordbridge.support.columns import columns
@@ -30,7 +30,7 @@ def test(
     fit: Fit,
     term: str | Mapping[str, float] | None,
     method: str,
-    how: Draws,
+    how: DrawPlan,
 ) -> pa.Table:
     """Test one term, or every term of the fixed part; see :meth:`ordbridge.Fit.test`."""
     choice("method", method, METHODS)
@@ -49,7 +49,7 @@ def test(
     return with_findings(table, notes)
 
 
-def _by(method: str, fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, Any]:
+def _by(method: str, fit: Fit, tested: Hypothesis, how: DrawPlan) -> dict[str, Any]:
     if method == "bootstrap":
         return bootstrap.test(fit, tested, how)
     if method == "bartlett":

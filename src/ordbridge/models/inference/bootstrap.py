@@ -30,7 +30,7 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import Hypothesis, on_rows
 from ordbridge.models.inference.resampling import (
     FAILURES,
-    Draws,
+    DrawPlan,
     Source,
     by_likelihood,
     native,
@@ -50,7 +50,7 @@ SAME = 1e-6  # ratios closer than this are equal: what differs is rounding
 BELOW = 1e-3  # by how much a larger model may end below a smaller one
 
 
-def test(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
+def test(fit: Fit, tested: Hypothesis, how: DrawPlan) -> dict[str, object]:
     """Return statistic, p-value, its Monte Carlo error, and how many draws there were and could not be fitted.
 
     References
@@ -72,7 +72,7 @@ def test(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
     return _result(observed, tested.df, np.array(statistics)) | {"notes": (*notes, *_said(statistics, draws))}
 
 
-def bartlett(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
+def bartlett(fit: Fit, tested: Hypothesis, how: DrawPlan) -> dict[str, object]:
     """Return the corrected ratio, its p-value against χ² with the error that comes from the draws, and their number.
 
     References
@@ -86,7 +86,7 @@ def bartlett(fit: Fit, tested: Hypothesis, how: Draws) -> dict[str, object]:
     return corrected(observed, tested.df, ratios) | {"notes": (*notes, *_said(list(ratios), how.draws))}
 
 
-def ratios_of(fit: Fit, tested: Hypothesis, how: Draws) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
+def ratios_of(fit: Fit, tested: Hypothesis, how: DrawPlan) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
     """Return the observed likelihood ratio, those of the draws as they are wanted, and what there is to say."""
     comparison, observed, notes = prepare(fit, tested, how.at_least(1).seed)
     return observed, (value for (value,) in results(comparison, how)), notes

@@ -25,7 +25,7 @@ from ordbridge.models.engines import engine_module
 from ordbridge.models.inference.hypothesis import on_rows
 from ordbridge.models.inference.resampling import (
     FAILURES,
-    Draws,
+    DrawPlan,
     Source,
     by_likelihood,
     native,
@@ -54,7 +54,7 @@ def confint(
     fit: Fit,
     method: str,
     conf_level: float,
-    how: Draws,
+    how: DrawPlan,
 ) -> pa.Table:
     """Return an interval for every parameter; see :meth:`ordbridge.Fit.confint`."""
     choice("method", method, METHODS)

@@ -36,7 +36,7 @@ from ordbridge.models.inference.linear_df import linear_df
 from ordbridge.models.inference.reference_rows import ReferenceGrid, parts_of, reference_grid
 from ordbridge.models.inference.resampling import (
     FAILURES,
-    Draws,
+    DrawPlan,
     Source,
     by_likelihood,
     native,
@@ -174,7 +174,7 @@ def means(
     conf_level: float,
     method: str,
     df: str,
-    how: Draws,
+    how: DrawPlan,
 ) -> Means:
     """Return means and pairwise differences; see :meth:`ordbridge.Fit.means`."""
     choice("on", on, SCALES)
@@ -227,7 +227,7 @@ def equivalence(
     proportion("alpha", alpha)
     if number("margin", margin) <= 0:
         raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
-    found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, Draws(0))
+    found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, DrawPlan(0))
     rows = found.differences.to_pylist()
     out = []
     for row in rows:
@@ -455,7 +455,7 @@ def _bootstrap(
     grid: ReferenceGrid,
     value: Callable[[Estimates, Matrices], np.ndarray],
     conf_level: float,
-    how: Draws,
+    how: DrawPlan,
     notes: list[Finding],
 ) -> tuple[np.ndarray, np.ndarray]:
     problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))

@@ -95,7 +95,7 @@ class Work(Protocol):
         """Return the numbers of one draw, NaN if there are none."""
 
 
-class Draws(NamedTuple):
+class DrawPlan(NamedTuple):
     """How a bootstrap draws: how often at most, from which seed, in how many processes, kept where, told to whom."""
 
     draws: int
@@ -104,14 +104,14 @@ class Draws(NamedTuple):
     store: str | PathLike[str] | None = None
     progress: Callable[[Progress], None] | None = None
 
-    def at_least(self, least: int) -> Draws:
+    def at_least(self, least: int) -> DrawPlan:
         """Return it, if there are enough draws for what is asked."""
         whole("draws", self.draws, least=least)
         whole("seed", self.seed, least=0)
         return self
 
 
-def results(work: Work, how: Draws) -> Iterator[list[float]]:
+def results(work: Work, how: DrawPlan) -> Iterator[list[float]]:
     """Yield the numbers of the draws in their order: first those that are stored, then new ones."""
     failures, pace = 0, _Pace()
     with bar_in_notebook(how.progress) as tell:
@@ -135,7 +135,7 @@ class _Pace:
         return self.made / max(self.seconds, 1e-9)
 
 
-def _results(work: Work, how: Draws, pace: _Pace) -> Iterator[list[float]]:
+def _results(work: Work, how: DrawPlan, pace: _Pace) -> Iterator[list[float]]:
     from joblib import Parallel, delayed
 
     draws, jobs = how.draws, number_of_workers(how.jobs)
