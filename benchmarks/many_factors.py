@@ -21,6 +21,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,7 @@ CASES = {  # name: data, model, formula, whether it is large
     "200,000 ratings, two intercepts, clmm": ("crowd", "clmm", TWO, True),
     "200,000 ratings, slopes of raters, clmm": ("crowd", "clmm", RATERS, True),
 }
+FILE = Path(gettempdir()) / "ordbridge-InstEval.csv"
 ROUNDS = 7  # of fits below a second
 
 
@@ -79,10 +81,9 @@ def cell() -> pd.DataFrame:
 
 def inst() -> pd.DataFrame:
     """Return lme4's InstEval: 73,421 ratings of 1,128 lecturers by 2,972 students in 14 departments."""
-    file = Path("/tmp") / "ordbridge-InstEval.csv"
-    if not file.is_file():
-        rscript.run(r_folder() / "baseline.R", "--export", "lme4::InstEval", file)
-    table = pd.read_csv(file).rename(columns={"y": "rating", "s": "participant", "d": "item"})
+    if not FILE.is_file():
+        rscript.run(r_folder() / "baseline.R", "--export", "lme4::InstEval", FILE)
+    table = pd.read_csv(FILE).rename(columns={"y": "rating", "s": "participant", "d": "item"})
     return table.astype({"service": str, "dept": str})
 
 
@@ -119,7 +120,8 @@ def one(name: str, engine: str) -> None:
 PEER = """
 import sys, time, warnings, pandas as pd
 warnings.simplefilter("ignore")
-table = pd.read_csv(sys.argv[2]).rename(columns={"y": "rating", "s": "participant", "d": "item"}).astype({"service": str})
+table = pd.read_csv(sys.argv[2]).rename(columns={"y": "rating", "s": "participant", "d": "item"})
+table["service"] = table["service"].astype(str)
 if sys.argv[1] == "mixedlm":
     import mixedlm
     begun = time.process_time()
@@ -129,7 +131,8 @@ else:
     import gpboost, numpy as np
     X = np.column_stack([np.ones(len(table)), (table["service"] == "1").to_numpy(float)])
     begun = time.process_time()
-    model = gpboost.GPModel(group_data=table[["participant", "item", "dept"]].to_numpy(), likelihood="gaussian", num_parallel_threads=1)
+    groups = table[["participant", "item", "dept"]].to_numpy()
+    model = gpboost.GPModel(group_data=groups, likelihood="gaussian", num_parallel_threads=1)
     model.fit(y=table["rating"].to_numpy(float), X=X)
     print(time.process_time() - begun, -float(model.get_current_neg_log_likelihood()))
 """
@@ -138,9 +141,7 @@ else:
 def peers(python: str) -> None:
     inst()
     for name in ("mixedlm", "gpboost"):
-        done = subprocess.run(
-            [python, "-c", PEER, name, "/tmp/ordbridge-InstEval.csv"], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([python, "-c", PEER, name, str(FILE)], capture_output=True, text=True, check=False)
         said = done.stdout.split() if not done.returncode else None
         print(f"{name}: " + (f"{float(said[0]):.2f} s, log likelihood {said[1]}" if said else done.stderr[-300:]))
 

@@ -1,9 +1,10 @@
 """Seconds that a comparison of many systems takes, in points and on the latent scale with its bootstrap.
 
-    python benchmarks/many_systems.py [--systems 14] [--items 155] [--raters 40] [--draws 199] [--jobs 2] [--estimand points latent]
+    python benchmarks/many_systems.py [--systems 14] [--items 155] [--raters 40] [--draws 199] [--jobs 2]
+        [--estimand points latent]
 
-Every item of every system is rated three times, by raters who have as many ratings each. Prints wall-clock and processor
-time, that of processes it starts included.
+Every item of every system is rated three times, by raters who have about as many ratings each. Prints wall-clock and
+processor time, that of ended worker processes included.
 """
 
 from __future__ import annotations

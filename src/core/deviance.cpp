@@ -222,6 +222,7 @@ double Deviance::evaluate(const Vector& x, Vector& gradient) {
     std::fill(gradient.begin(), gradient.end(), std::numeric_limits<double>::quiet_NaN());
     last_gradient_ = gradient;
     set_entries(*design_, entries_, x.data(), L_);
+    elimination_->set(L_);
     transform(*design_, L_, M_, T_);
     const double logdet = elimination_->factorise(T_);
     if (std::isnan(logdet)) return INFINITE;

@@ -11,6 +11,9 @@ class Elimination {
   public:
     virtual ~Elimination() = default;
 
+    // The Cholesky factors with which Z~ = Z L was made, before M is factored.
+    virtual void set(const Cholesky&) {}
+
     // Factor H = R R'; return log det H, NaN if it is not positive definite.
     virtual double factorise(const BlockMatrix& M) = 0;
 

@@ -13,6 +13,8 @@ namespace {
 
 using dense::Size;
 constexpr double FULL = 0.3;  // share of all columns that blocks meet from which they are kept whole
+constexpr double MOST_CHILDREN = 10.0;  // of a level, for which taking out their parent is worth it,
+constexpr int SMALL = 24;               // and the least effects of the rest
 constexpr double NOT_DEFINITE = std::numeric_limits<double>::quiet_NaN();
 
 const Pairs& pairs_of(const Design& design, int one, int other) {
@@ -92,6 +94,39 @@ FamilyElimination::Choice FamilyElimination::choose(const Design& design) {
 FamilyElimination::FamilyElimination(const Design& design, const Choice& choice) : design_(design), choice_(choice) {
     make_components();
     make_places();
+    make_parents();
+}
+
+void FamilyElimination::set(const Cholesky& L) {
+    for (Component& c : components_)
+        if (c.parents) c.parents->set(L[parent_][0], L[child_][0]);
+}
+
+// Look for a factor of the rest with one effect that is nested in another one with the same column.
+void FamilyElimination::make_parents() {
+    const int factors = static_cast<int>(design_.factors.size());
+    for (int one = 0; one < factors && parent_ < 0; ++one)
+        for (int two = 0; two < factors && parent_ < 0; ++two) {
+            const Factor &first = design_.factors[one], &second = design_.factors[two];
+            const bool rest = one != two && !choice_.eliminated[one] && !choice_.eliminated[two];
+            if (rest && first.size == 1 && second.size == 1 && pairs_of(design_, one, two).count() == second.levels &&
+                second.levels < MOST_CHILDREN * first.levels && first.z == second.z) {
+                parent_ = one;
+                child_ = two;
+            }
+        }
+    if (parent_ < 0) return;
+    const Factor &first = design_.factors[parent_], &second = design_.factors[child_];
+    const auto nested = partners(design_, child_, parent_);
+    for (Component& c : components_) {
+        if (c.size < SMALL) continue;
+        std::vector<int> parent(c.size, -1);
+        for (int k = 0; k < c.size; ++k) {
+            const int h = c.effects[k] - second.offset;
+            if (h >= 0 && h < second.levels) parent[k] = in_block_[first.offset + nested[h][0]];
+        }
+        c.parents.emplace(parent);
+    }
 }
 
 void FamilyElimination::make_components() {
@@ -115,7 +150,7 @@ void FamilyElimination::make_components() {
     std::size_t next = 0;
     for (int c = 0; c < design_.components(); ++c) {
         Component own{static_cast<std::size_t>(root.component[c]), static_cast<std::size_t>(root.component[c + 1]), false, 0, 0,
-                      0, 0, {}};
+                      0, 0, {}, {}};
         for (int f = 0; f < factors; ++f)
             for (int g = design_.factors[f].component[c]; g < design_.factors[f].component[c + 1]; ++g) {
                 if (!choice_.eliminated[f]) add(design_.factors[f], g, own.effects);
@@ -254,7 +289,7 @@ double FamilyElimination::factorise(const BlockMatrix& M) {
         }
         logdet += 2.0 * std::log(product);
     };
-    for (const Component& c : components_) {
+    for (Component& c : components_) {
         for (std::size_t g = c.first; g < c.last; ++g) {
             const Block& block = blocks_[g];
             if (!dense::cholesky(&values_[block.A], block.size, block.size)) return NOT_DEFINITE;
@@ -263,10 +298,19 @@ double FamilyElimination::factorise(const BlockMatrix& M) {
         }
         if (c.size == 0) continue;
         subtract_squares(c);
+        if (c.parents) {
+            if (!c.parents->factorise(&values_[c.S], c.size, logdet)) return NOT_DEFINITE;
+            continue;
+        }
         if (!dense::cholesky(&values_[c.S], c.size, c.size)) return NOT_DEFINITE;
         add_log(&values_[c.S], c.size);
     }
     return std::isfinite(logdet) ? logdet : NOT_DEFINITE;
+}
+
+void FamilyElimination::solve_rest(const Component& c, Vector& x, bool transposed) const {
+    if (c.parents) return c.parents->solve(x, transposed);
+    if (c.size) (transposed ? dense::solve_lower_transposed : dense::solve_lower)(&values_[c.S], c.size, x.data());
 }
 
 void FamilyElimination::forward(Vector& x) const {
@@ -285,7 +329,7 @@ void FamilyElimination::forward(Vector& x) const {
                 for (int j = 0; j < block.width; ++j) rest[block.columns[j]] -= row[j] * own[k];
             }
         }
-        if (c.size) dense::solve_lower(&values_[c.S], c.size, rest.data());
+        solve_rest(c, rest, false);
         for (int k = 0; k < c.size; ++k) x[c.effects[k]] = rest[k];
     }
 }
@@ -295,7 +339,7 @@ void FamilyElimination::backward(Vector& x) const {
     for (const Component& c : components_) {
         rest.resize(c.size);
         for (int k = 0; k < c.size; ++k) rest[k] = x[c.effects[k]];
-        if (c.size) dense::solve_lower_transposed(&values_[c.S], c.size, rest.data());
+        solve_rest(c, rest, true);
         for (int k = 0; k < c.size; ++k) x[c.effects[k]] = rest[k];
         for (std::size_t g = c.first; g < c.last; ++g) {
             const Block& block = blocks_[g];
@@ -341,7 +385,10 @@ void FamilyElimination::invert_blocks(const Component& c) {
 
 void FamilyElimination::diagonal_inverse(BlockMatrix& N) {
     for (const Component& c : components_) {
-        if (c.size) dense::inverse(&values_[c.S], c.size, &inverse_[c.S]);
+        if (c.parents)
+            c.parents->inverse(&inverse_[c.S], c.size);
+        else if (c.size)
+            dense::inverse(&values_[c.S], c.size, &inverse_[c.S]);
         invert_blocks(c);
     }
     for (std::size_t f = 0; f < own_.size(); ++f) {

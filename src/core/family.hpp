@@ -7,11 +7,14 @@
 //     U_g = R^-1 C_g,   S = B - sum over blocks of U_g'U_g,   W_g = R'^-1 U_g,
 //     N22 = S^-1,       N12_g = -W_g N22,                      N11_g = A_g^-1 - N12_g W_g',
 //
-// as in crossed.hpp. So terms for interactions cost little more than those of their factors, and a third crossed factor
+// as in crossed.hpp. Where a factor of the rest is nested in another, S is made smaller first (parents.hpp). So terms for interactions cost little more than those of their factors, and a third crossed factor
 // little more than its levels. S is dense within a connected component.
 #pragma once
 
+#include <optional>
+
 #include "elimination.hpp"
+#include "parents.hpp"
 
 namespace ordbridge {
 
@@ -26,6 +29,7 @@ class FamilyElimination final : public Elimination {
     static Choice choose(const Design& design);
 
     FamilyElimination(const Design& design, const Choice& choice);
+    void set(const Cholesky& L) override;
     double factorise(const BlockMatrix& M) override;
     void forward(Vector& x) const override;
     void backward(Vector& x) const override;
@@ -45,6 +49,7 @@ class FamilyElimination final : public Elimination {
         std::size_t U, S;          // where they begin in the numbers; U of all blocks if full
         int rows, size;            // effects of all blocks, and of the rest
         std::vector<int> effects;  // of the rest
+        std::optional<Parents> parents;
     };
     // What second derivatives need beside (moments.hpp): A and S hold Cholesky factors, of the inverse they hold N.
     const std::vector<Block>& blocks() const { return blocks_; }
@@ -62,7 +67,9 @@ class FamilyElimination final : public Elimination {
     };
 
     void make_components();
+    void make_parents();
     void make_places();
+    void solve_rest(const Component& c, Vector& x, bool transposed) const;
     Place place(int one, int other) const;
     void scatter(const BlockMatrix& M, double diagonal, Vector& to) const;
     void subtract_squares(const Component& c);
@@ -70,6 +77,7 @@ class FamilyElimination final : public Elimination {
 
     const Design& design_;
     Choice choice_;
+    int parent_ = -1, child_ = -1;  // factors of the rest, the second nested in the first
     std::vector<Block> blocks_;
     std::vector<Component> components_;
     std::vector<int> block_of_, in_block_;  // per effect its block, -1 in the rest, and its place there or in the rest

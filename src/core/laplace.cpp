@@ -56,6 +56,7 @@ Laplace::Laplace(std::shared_ptr<const Design> design, const RatingData& data, s
 bool Laplace::set_parameters(const Vector& x) {
     if (!ratings_.set(x.data())) return false;
     set_entries(*design_, entries_, x.data() + ratings_.parameters(), L_);
+    elimination_->set(L_);
     for (std::size_t f = 0; f < zt_.size(); ++f)
         transposed_times(L_[f].data(), design_->factors[f].size, z_[f], design_->n, zt_[f].data());
     return true;

@@ -170,6 +170,7 @@ struct Factored {
         for (const Vector& own : zt) rows.push_back(own.data());
         BlockMatrix M(*design);
         cross_products(*design, rows, d.data(), M);
+        elimination->set(L);
         log_determinant = elimination->factorise(M);
     }
     std::shared_ptr<const Design> design;

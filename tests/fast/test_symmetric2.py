@@ -1,4 +1,4 @@
-"""Thresholds symmetric about zero, for comparisons of pairs: R's numbers, and those of programs for paired comparisons."""
+"""Thresholds symmetric about zero, for comparisons of pairs: numbers of R and of programs for such comparisons."""
 
 from pathlib import Path
 
