@@ -168,6 +168,12 @@ def test_several_logs_of_one_model_and_task_are_asked_about(tmp_path):
         made.eval_file(tmp_path / f"{name}.eval", made.header("m"), rows)
     with pytest.raises(InputError, match="m has 2 logs of the task sums"):
         ob.logs.read(tmp_path)
+    made.eval_file(tmp_path / "3.eval", made.header("other"), rows)
+    with pytest.raises(InputError, match="m has 2 logs of the task sums"):
+        ob.logs.read(sorted(tmp_path.glob("*.eval")))
+    (tmp_path / "3.eval").unlink()
+    two = ob.logs.read(sorted(tmp_path.glob("*.eval")))  # two files, or folders, of one model are two versions of it
+    assert len(set(two["model"].to_pylist())) == 2
     assert ob.logs.read(tmp_path, runs="latest").num_rows == 3
     assert ob.logs.read(tmp_path, runs="epochs").num_rows == 6
     made.eval_file(

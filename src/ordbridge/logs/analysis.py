@@ -87,7 +87,7 @@ def compare_table(table: pa.Table, asked: LogQuestion) -> LogComparison:
     noticed += [one for scores in tasks for one in _of_task(scores, known, asked)]
     noticed += [one for pair, row in zip(pairs, rows, strict=True) for one in _of_pair(pair, row, alpha, asked)]
     if asked.fail_if_worse is not None:
-        noticed += _gate(rows, tasks, asked.fail_if_worse)
+        noticed += _gate(rows, tasks, asked.fail_if_worse, asked.reference)
     settings = {
         "scorer": sorted({scores.scorer for scores in tasks}), "adjust": asked.adjust, "conf_level": asked.conf_level,
         "errors": asked.errors, "pass_at": asked.pass_at, "reference": asked.reference, "comparisons": len(rows),
@@ -131,6 +131,10 @@ def scored_tasks(table: pa.Table, known: dict[str, Any], asked: LogQuestion) -> 
     if not tasks:
         models = enumerated(dict.fromkeys(one["model"] for one in known["logs"]))
         raise InputError(f"no task has two models to compare; the logs are of {models}. Give logs of another model too")
+    if alone and asked.fail_if_worse is not None:
+        raise InputError(
+            f"only one model has the task {alone[0]}, so it cannot be compared; run it, or name the others: task="
+        )
     if alone:
         noticed.append(found("tasks-not-shared", tasks=list(dict.fromkeys(alone))))
     return sorted(tasks, key=lambda scores: (scores.task, scores.scorer)), noticed
@@ -330,12 +334,12 @@ def _latent(pair: ModelPair, engine: str) -> Finding:
                  std_error=row["std_error"], formula=formula)  # fmt: skip
 
 
-def _gate(rows: list[dict[str, Any]], tasks: list[TaskScores], margin: float) -> list[Finding]:
+def _gate(rows: list[dict[str, Any]], tasks: list[TaskScores], margin: float, reference: str | None) -> list[Finding]:
     """Say in which tasks the first model is worse than the second by more than the margin."""
     models = list(dict.fromkeys(name for scores in tasks for name in scores.models))
     if len(models) != 2:
         raise InputError(f"fail_if_worse compares a new model with an old one; the logs have {enumerated(models)}")
-    new, old = models
+    new, old = models if reference in (None, models[1]) else models[::-1]
     noticed = []
     for row in rows:
         sign = -1.0 if row["lower_is_better"] else 1.0

@@ -6,6 +6,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 __all__ = ["TROUBLES", "EvalLog", "as_number", "numbers_in"]
@@ -69,6 +70,11 @@ class EvalLog:
     fields: dict[str, set[str]] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     notes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder that was named, or that of the file."""
+        return self.argument if Path(self.argument).is_dir() else str(Path(self.source).parent)
 
     def add(self, sample: str, epoch: int, scorer: str, score: float, cluster: str | None, trouble: str | None) -> None:
         """Add one row."""

@@ -70,22 +70,20 @@ def _without_reference(logs: list[EvalLog]) -> list[EvalLog]:
 
 def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> list[EvalLog]:
     """Settle what several logs of the same model and task are: unfinished runs, two versions, or repetitions."""
+    logs = _finished(logs, noticed)
+    again = [same for same in _grouped(logs, "model", "task") if len(same) > 1]
+    arguments = {log.argument for log in logs}
+    apart = all(len({log.argument for log in same}) == len(same) for same in again)
+    if again and apart and runs == "ask" and (len(arguments) == 2 or all(Path(one).is_dir() for one in arguments)):
+        twice = {log.model for same in again for log in same}  # the same model in two folders: two versions of it
+        for log in logs:
+            if log.model in twice:
+                log.model = f"{log.model} ({log.argument})"
+        return logs
     kept: list[EvalLog] = []
-    by_key: dict[tuple[str, str], list[EvalLog]] = {}
-    for log in logs:
-        by_key.setdefault((log.model, log.task), []).append(log)
-    versions = any(len({log.argument for log in same}) == len(same) > 1 for same in by_key.values()) and all(
-        len({log.argument for log in same}) == len(same) for same in by_key.values()
-    )
-    for (model, task), same in by_key.items():
-        whole = [log for log in same if log.status in ("success", "reference")]
-        if len(same) > 1 and whole and len(whole) < len(same) and not versions:
-            noticed.append(found("failed-runs", task, n=len(same) - len(whole), model=model))
-            same = whole
-        if len(same) > 1 and versions:
-            for log in same:
-                log.model = f"{model} ({log.argument})"
-        elif len(same) > 1 and runs == "latest":
+    for same in _grouped(logs, "model", "task"):
+        model, task = same[0].model, same[0].task
+        if len(same) > 1 and runs == "latest":
             noticed.append(found("older-runs", task, n=len(same) - 1, model=model))
             same = same[-1:]
         elif len(same) > 1 and runs == "epochs":
@@ -100,6 +98,25 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
             )
         kept += same
     return kept
+
+
+def _finished(logs: list[EvalLog], noticed: list[Finding]) -> list[EvalLog]:
+    """Leave out runs that did not finish where one that did is beside them."""
+    kept: list[EvalLog] = []
+    for same in _grouped(logs, "folder", "model", "task"):
+        whole = [log for log in same if log.status in ("success", "reference")]
+        if whole and len(whole) < len(same):
+            noticed.append(found("failed-runs", same[0].task, n=len(same) - len(whole), model=same[0].model))
+            same = whole
+        kept += same
+    return kept
+
+
+def _grouped(logs: list[EvalLog], *names: str) -> list[list[EvalLog]]:
+    groups: dict[tuple[str, ...], list[EvalLog]] = {}
+    for log in logs:
+        groups.setdefault(tuple(getattr(log, name) for name in names), []).append(log)
+    return list(groups.values())
 
 
 def _same_content(logs: list[EvalLog], noticed: list[Finding]) -> None:
