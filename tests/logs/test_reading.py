@@ -193,3 +193,20 @@ def test_what_is_a_log_and_what_is_not(tmp_path):
         ob.logs.is_log([log, ratings])
     with pytest.raises(InputError, match="without the field 'chapter'; there are passage"):
         ob.logs.read(log, cluster="chapter")
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [{"id": 1, "epoch": "x", "scores": {}}],
+        [{"id": 1, "scores": {"a": [1]}, "metadata": [3]}],
+        [{"scores": [1]}],
+        [4],
+    ],
+)
+def test_a_log_of_another_shape_is_one_sentence_or_is_read(tmp_path, samples):
+    path = made.inspect_json(tmp_path / "a.json", made.header("m"), samples)
+    try:
+        ob.logs.read(path)
+    except InputError as error:
+        assert str(path) in str(error)

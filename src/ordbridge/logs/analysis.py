@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -290,7 +291,7 @@ def _of_pair(pair: ModelPair, row: dict[str, Any], alpha: float, asked: LogQuest
                 found("errors-as-wrong", of, a=pair.a, b=pair.b, difference=wrong, without=row["difference"])
             )
     if asked.model == "clmm":
-        noticed.append(_latent(pair, asked.engine))
+        noticed += _latent(pair, asked.engine)
     return noticed
 
 
@@ -311,7 +312,7 @@ def _with_errors_wrong(pair: ModelPair) -> float | None:
     return None if not any(pair.scores.failures.values()) else pair.scores.unit * float(both.dropna().mean())
 
 
-def _latent(pair: ModelPair, engine: str) -> Finding:
+def _latent(pair: ModelPair, engine: str) -> list[Finding]:
     """Fit R's ordinal model with random slopes of items; needs few different scores."""
     from ordbridge.models.api import clmm
 
@@ -319,19 +320,21 @@ def _latent(pair: ModelPair, engine: str) -> Finding:
     rows = scores.rows[scores.rows["model"].isin((pair.a, pair.b)) & scores.rows["sample"].isin(scores.items)]
     if not 2 <= rows["score"].nunique() <= 15:
         text = f"{scores.scorer} has {rows['score'].nunique()} different scores; a clmm needs 2 to 15"
-        return found("no-latent-model", scores.task, text=text)
+        return [found("no-latent-model", scores.task, text=text)]
     data = {
         "score": pa.array(rows["score"]), "item": pa.array(rows["sample"]),
         "model": pa.array(["second" if one == pair.a else "first" for one in rows["model"]]),
     }  # fmt: skip
     formula = "score ~ model + (1 | item)" if scores.one_epoch else "score ~ model + (model | item)"
     try:
-        fit = clmm(formula, data, engine=engine)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say is in the findings
+            fit = clmm(formula, data, engine=engine)
     except (FitError, InputError) as error:
-        return found("no-latent-model", scores.task, text=str(error))
+        return [found("no-latent-model", scores.task, text=str(error))]
     row = next(one for one in fit.tidy().to_pylist() if one["term"] == "modelsecond")
-    return found("latent-model", scores.task, a=pair.a, b=pair.b, estimate=row["estimate"], p=row["p_value"],
-                 std_error=row["std_error"], formula=formula)  # fmt: skip
+    values = {"a": pair.a, "b": pair.b, "estimate": row["estimate"], "p": row["p_value"], "std_error": row["std_error"]}
+    return [found("latent-model", scores.task, **values, formula=formula), *fit.findings]
 
 
 def _gate(rows: list[dict[str, Any]], tasks: list[TaskScores], margin: float, reference: str | None) -> list[Finding]:

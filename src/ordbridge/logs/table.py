@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.logs.recognise import log_files
-from ordbridge.logs.record import EvalLog
+from ordbridge.logs.record import EvalLog, well_formed
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import enumerated
@@ -40,7 +40,9 @@ def log_table(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> p
         if not files:
             raise InputError(f"{argument} has no log of inspect_ai, lm-eval, promptfoo, MT-bench or AlpacaEval")
         for path, reader in files:
-            for log in reader(path, cluster):
+            with well_formed(path):
+                read = reader(path, cluster)
+            for log in read:
                 log.argument = str(argument)
                 logs.append(log)
     noticed: list[Finding] = []
