@@ -108,6 +108,18 @@ def test_promptfoo_repeats_are_paired_by_their_variables(tmp_path):
     assert seen[("a", "two", 1, "tone")] == (0.5, None) and seen[("b", "one", 1, "success")] == (None, "error")
 
 
+def test_promptfoo_without_variables_and_with_a_judge_that_failed(tmp_path):
+    failed = {"componentResults": [{"pass": False, "metadata": {"graderError": True}}]}
+    rows = [
+        {"provider": "echo", "vars": {}, "testIdx": n, "promptIdx": 0, "score": 1, "success": True, "failureReason": 0}
+        for n in range(3)
+    ]
+    rows[2] |= {"gradingResult": failed, "failureReason": 1, "success": False, "score": 0}
+    table = ob.logs.read(made.promptfoo(tmp_path / "out.json", rows))
+    seen = {(row["sample"], row["scorer"]): row["error"] for row in table.to_pylist()}
+    assert len(seen) == 6 and seen[("test 2", "score")] == "unscored" and seen[("test 1", "score")] is None
+
+
 def test_mt_bench_turns_are_clusters_and_minus_one_is_unscored(tmp_path):
     def line(question, turn, score, model="a"):
         return {"question_id": question, "turn": turn, "model": model, "judge": ["gpt-4", "single-v1"], "score": score}
