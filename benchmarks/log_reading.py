@@ -22,16 +22,19 @@ import ordbridge as ob
 SAMPLES, EPOCHS, MODELS, SECONDS = 1_000, 5, 2, 20
 
 
-def packed(members: dict[str, bytes]) -> bytes:
-    """Return a zip file whose members are compressed by zstd, which Python's zipfile does not write."""
-    body, directory = bytearray(), bytearray()
-    for name, content in members.items():
-        raw = pa.compress(content, codec="zstd", asbytes=True)
-        shared = struct.pack("<HHHHHIIIHH", 45, 0, 93, 0, 33, zlib.crc32(content), len(raw), len(content), len(name), 0)
-        directory += struct.pack("<IH", 0x02014B50, 45) + shared + struct.pack("<HHHII", 0, 0, 0, 0, len(body))
-        directory += name.encode()
-        body += struct.pack("<I", 0x04034B50) + shared + name.encode() + raw
-    n = len(members)
+def add(archive: tuple[bytearray, bytearray], name: str, content: bytes) -> None:
+    """Add a member compressed by zstd, which zipfile does not write, to the body and the directory of a zip file."""
+    body, directory = archive
+    raw = pa.compress(content, codec="zstd", asbytes=True)
+    shared = struct.pack("<HHHHHIIIHH", 45, 0, 93, 0, 33, zlib.crc32(content), len(raw), len(content), len(name), 0)
+    directory += struct.pack("<IH", 0x02014B50, 45) + shared + struct.pack("<HHHII", 0, 0, 0, 0, len(body))
+    directory += name.encode()
+    body += struct.pack("<I", 0x04034B50) + shared + name.encode() + raw
+
+
+def whole(archive: tuple[bytearray, bytearray], n: int) -> bytes:
+    """Return the zip file of n members."""
+    body, directory = archive
     return bytes(body + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, n, n, len(directory), len(body), 0))
 
 
@@ -50,19 +53,20 @@ def summary(sample: int, epoch: int, right: bool) -> dict[str, object]:
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     rng = np.random.default_rng(1)
-    sample = json.dumps({"messages": ["text"] * 20}).encode()
+    samples = (bytearray(), bytearray())  # the same in every log, and never read
+    for place in range(SAMPLES * EPOCHS):
+        name = f"samples/question-{place % SAMPLES:04d}_epoch_{place // SAMPLES + 1}.json"
+        add(samples, name, json.dumps({"messages": ["text"] * 20}).encode())
     with tempfile.TemporaryDirectory() as folder:
         for place in range(number):
             task, model = divmod(place, MODELS)
             right = rng.random((EPOCHS, SAMPLES)) < 0.6
             rows = [summary(s, e + 1, bool(right[e, s])) for e in range(EPOCHS) for s in range(SAMPLES)]
             about = {"task": f"task{task:03d}", "task_id": str(place), "model": f"made/model-{'ab'[model]}"}
-            members = {
-                f"samples/question-{s:04d}_epoch_{e + 1}.json": sample for e in range(EPOCHS) for s in range(SAMPLES)
-            }
-            members["summaries.json"] = json.dumps(rows).encode()
-            members["header.json"] = json.dumps({"version": 2, "status": "success", "eval": about}).encode()
-            (Path(folder) / f"{place:03d}.eval").write_bytes(packed(members))
+            archive = (bytearray(samples[0]), bytearray(samples[1]))
+            add(archive, "summaries.json", json.dumps(rows).encode())
+            add(archive, "header.json", json.dumps({"version": 2, "status": "success", "eval": about}).encode())
+            (Path(folder) / f"{place:03d}.eval").write_bytes(whole(archive, SAMPLES * EPOCHS + 2))
         start, worked = time.perf_counter(), time.process_time()
         table = ob.logs.read(folder)
         read, worked = time.perf_counter() - start, time.process_time() - worked

@@ -192,6 +192,7 @@ def test_the_gate_of_the_command_line(tmp_path, capsys):
     assert main(["compare", old, new, "--fail-if-worse", "1.0"]) == 0
     assert main(["compare", new, old, "--fail-if-worse", "99"]) == 0
     assert main(["compare", new, old]) == 0
+    assert main(["compare", str(tmp_path), "--fail-if-worse", "1"]) == 2
     capsys.readouterr()
     assert main(["compare", new, old, "--participant", "x"]) == 2
     assert "--participant is about ratings by people" in capsys.readouterr().err
@@ -235,3 +236,21 @@ def test_an_ordinal_model_on_request(tmp_path):
     row = next(one for one in fit.tidy().to_pylist() if one["term"] == "modelb")
     assert latent["estimate"] == pytest.approx(-row["estimate"], abs=1e-3)  # a – b; another level first
     assert latent["p"] == pytest.approx(row["p_value"], rel=0.05, abs=1e-6)
+
+
+def test_the_gate_is_not_passed_by_a_task_that_is_missing(tmp_path, capsys):
+    for name, tasks in (("new", ["t1"]), ("old", ["t1", "t2"])):
+        (tmp_path / name).mkdir()
+        for task in tasks:
+            made.two_models(tmp_path / name, {"m": A.astype(int).tolist()}, task)
+    new, old = str(tmp_path / "new"), str(tmp_path / "old")
+    assert main(["compare", new, old, "--fail-if-worse", "1"]) == 2
+    assert "only one model has the task t2" in capsys.readouterr().err
+    assert main(["compare", new, old, "--fail-if-worse", "1", "--task", "t1"]) == 0
+    assert main(["compare", new, old]) == 0
+    assert "because only one model has them: t2" in capsys.readouterr().out
+
+
+def test_the_reference_is_the_old_model(one_epoch):
+    assert has(ob.logs.compare(one_epoch, fail_if_worse=0, reference="old").findings, "worse-than-margin")
+    assert has(ob.logs.compare(one_epoch, fail_if_worse=0, reference="new").findings, "not-clearly-worse")

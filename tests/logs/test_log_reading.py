@@ -108,6 +108,18 @@ def test_promptfoo_repeats_are_paired_by_their_variables(tmp_path):
     assert seen[("a", "two", 1, "tone")] == (0.5, None) and seen[("b", "one", 1, "success")] == (None, "error")
 
 
+def test_promptfoo_without_variables_and_with_a_judge_that_failed(tmp_path):
+    failed = {"componentResults": [{"pass": False, "metadata": {"graderError": True}}]}
+    rows = [
+        {"provider": "echo", "vars": {}, "testIdx": n, "promptIdx": 0, "score": 1, "success": True, "failureReason": 0}
+        for n in range(3)
+    ]
+    rows[2] |= {"gradingResult": failed, "failureReason": 1, "success": False, "score": 0}
+    table = ob.logs.read(made.promptfoo(tmp_path / "out.json", rows))
+    seen = {(row["sample"], row["scorer"]): row["error"] for row in table.to_pylist()}
+    assert len(seen) == 6 and seen[("test 2", "score")] == "unscored" and seen[("test 1", "score")] is None
+
+
 def test_mt_bench_turns_are_clusters_and_minus_one_is_unscored(tmp_path):
     def line(question, turn, score, model="a"):
         return {"question_id": question, "turn": turn, "model": model, "judge": ["gpt-4", "single-v1"], "score": score}
@@ -168,6 +180,12 @@ def test_several_logs_of_one_model_and_task_are_asked_about(tmp_path):
         made.eval_file(tmp_path / f"{name}.eval", made.header("m"), rows)
     with pytest.raises(InputError, match="m has 2 logs of the task sums"):
         ob.logs.read(tmp_path)
+    made.eval_file(tmp_path / "3.eval", made.header("other"), rows)
+    with pytest.raises(InputError, match="m has 2 logs of the task sums"):
+        ob.logs.read(sorted(tmp_path.glob("*.eval")))
+    (tmp_path / "3.eval").unlink()
+    two = ob.logs.read(sorted(tmp_path.glob("*.eval")))  # two files, or folders, of one model are two versions of it
+    assert len(set(two["model"].to_pylist())) == 2
     assert ob.logs.read(tmp_path, runs="latest").num_rows == 3
     assert ob.logs.read(tmp_path, runs="epochs").num_rows == 6
     made.eval_file(
@@ -187,3 +205,20 @@ def test_what_is_a_log_and_what_is_not(tmp_path):
         ob.logs.is_log([log, ratings])
     with pytest.raises(InputError, match="without the field 'chapter'; there are passage"):
         ob.logs.read(log, cluster="chapter")
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [{"id": 1, "epoch": "x", "scores": {}}],
+        [{"id": 1, "scores": {"a": [1]}, "metadata": [3]}],
+        [{"scores": [1]}],
+        [4],
+    ],
+)
+def test_a_log_of_another_shape_is_one_sentence_or_is_read(tmp_path, samples):
+    path = made.inspect_json(tmp_path / "a.json", made.header("m"), samples)
+    try:
+        ob.logs.read(path)
+    except InputError as error:
+        assert str(path) in str(error)

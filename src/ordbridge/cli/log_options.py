@@ -87,6 +87,8 @@ def compare_logs(args: argparse.Namespace) -> int:
     from ordbridge.reading.tables import write
     from ordbridge.results.finding import has
 
+    if args.fail_if_worse is not None and len(args.file) != 2 and args.reference is None:
+        raise InputError("--fail-if-worse needs two files or folders, the new one first, or --reference OLD")
     given = _given(args, (*READING, *COMPARING, *SHARED))
     for name in ("lower_is_better", "higher_is_better"):
         if given.get(name) == []:

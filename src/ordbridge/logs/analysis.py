@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -87,7 +88,7 @@ def compare_table(table: pa.Table, asked: LogQuestion) -> LogComparison:
     noticed += [one for scores in tasks for one in _of_task(scores, known, asked)]
     noticed += [one for pair, row in zip(pairs, rows, strict=True) for one in _of_pair(pair, row, alpha, asked)]
     if asked.fail_if_worse is not None:
-        noticed += _gate(rows, tasks, asked.fail_if_worse)
+        noticed += _gate(rows, tasks, asked.fail_if_worse, asked.reference)
     settings = {
         "scorer": sorted({scores.scorer for scores in tasks}), "adjust": asked.adjust, "conf_level": asked.conf_level,
         "errors": asked.errors, "pass_at": asked.pass_at, "reference": asked.reference, "comparisons": len(rows),
@@ -131,6 +132,10 @@ def scored_tasks(table: pa.Table, known: dict[str, Any], asked: LogQuestion) -> 
     if not tasks:
         models = enumerated(dict.fromkeys(one["model"] for one in known["logs"]))
         raise InputError(f"no task has two models to compare; the logs are of {models}. Give logs of another model too")
+    if alone and asked.fail_if_worse is not None:
+        raise InputError(
+            f"only one model has the task {alone[0]}, so it cannot be compared; run it, or name the others: task="
+        )
     if alone:
         noticed.append(found("tasks-not-shared", tasks=list(dict.fromkeys(alone))))
     return sorted(tasks, key=lambda scores: (scores.task, scores.scorer)), noticed
@@ -286,7 +291,7 @@ def _of_pair(pair: ModelPair, row: dict[str, Any], alpha: float, asked: LogQuest
                 found("errors-as-wrong", of, a=pair.a, b=pair.b, difference=wrong, without=row["difference"])
             )
     if asked.model == "clmm":
-        noticed.append(_latent(pair, asked.engine))
+        noticed += _latent(pair, asked.engine)
     return noticed
 
 
@@ -307,7 +312,7 @@ def _with_errors_wrong(pair: ModelPair) -> float | None:
     return None if not any(pair.scores.failures.values()) else pair.scores.unit * float(both.dropna().mean())
 
 
-def _latent(pair: ModelPair, engine: str) -> Finding:
+def _latent(pair: ModelPair, engine: str) -> list[Finding]:
     """Fit R's ordinal model with random slopes of items; needs few different scores."""
     from ordbridge.models.api import clmm
 
@@ -315,27 +320,29 @@ def _latent(pair: ModelPair, engine: str) -> Finding:
     rows = scores.rows[scores.rows["model"].isin((pair.a, pair.b)) & scores.rows["sample"].isin(scores.items)]
     if not 2 <= rows["score"].nunique() <= 15:
         text = f"{scores.scorer} has {rows['score'].nunique()} different scores; a clmm needs 2 to 15"
-        return found("no-latent-model", scores.task, text=text)
+        return [found("no-latent-model", scores.task, text=text)]
     data = {
         "score": pa.array(rows["score"]), "item": pa.array(rows["sample"]),
         "model": pa.array(["second" if one == pair.a else "first" for one in rows["model"]]),
     }  # fmt: skip
     formula = "score ~ model + (1 | item)" if scores.one_epoch else "score ~ model + (model | item)"
     try:
-        fit = clmm(formula, data, engine=engine)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say is in the findings
+            fit = clmm(formula, data, engine=engine)
     except (FitError, InputError) as error:
-        return found("no-latent-model", scores.task, text=str(error))
+        return [found("no-latent-model", scores.task, text=str(error))]
     row = next(one for one in fit.tidy().to_pylist() if one["term"] == "modelsecond")
-    return found("latent-model", scores.task, a=pair.a, b=pair.b, estimate=row["estimate"], p=row["p_value"],
-                 std_error=row["std_error"], formula=formula)  # fmt: skip
+    values = {"a": pair.a, "b": pair.b, "estimate": row["estimate"], "p": row["p_value"], "std_error": row["std_error"]}
+    return [found("latent-model", scores.task, **values, formula=formula), *fit.findings]
 
 
-def _gate(rows: list[dict[str, Any]], tasks: list[TaskScores], margin: float) -> list[Finding]:
+def _gate(rows: list[dict[str, Any]], tasks: list[TaskScores], margin: float, reference: str | None) -> list[Finding]:
     """Say in which tasks the first model is worse than the second by more than the margin."""
     models = list(dict.fromkeys(name for scores in tasks for name in scores.models))
     if len(models) != 2:
         raise InputError(f"fail_if_worse compares a new model with an old one; the logs have {enumerated(models)}")
-    new, old = models
+    new, old = models if reference in (None, models[1]) else models[::-1]
     noticed = []
     for row in rows:
         sign = -1.0 if row["lower_is_better"] else 1.0

@@ -90,9 +90,12 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Mapping[str, A
     )
     errored: list[tuple[str, int, str | None]] = []
     names: dict[str, None] = {}
+    groups: dict[str, str | None] = {}
     for one in samples:
         sample, epoch = str(one.get("id")), int(one.get("epoch") or 1)
-        group = log.asked(sample, _text(one.get("input")), one.get("metadata"), cluster)
+        if sample not in groups:
+            groups[sample] = log.asked(sample, _text(one.get("input")), one.get("metadata"), cluster)
+        group = groups[sample]
         scores = one.get("scores") or {}
         if one.get("error") and not scores:
             errored.append((sample, epoch, group))

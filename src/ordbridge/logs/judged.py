@@ -12,7 +12,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.logs.inspect_ai import judges_of, parts_of, read_eval, read_inspect_json
 from ordbridge.logs.recognise import log_files
-from ordbridge.logs.record import as_number
+from ordbridge.logs.record import as_number, well_formed
 from ordbridge.support.formatting import enumerated
 
 __all__ = ["ratings"]
@@ -68,7 +68,8 @@ def ratings(paths: Any, judge: str | None = None, people: Sequence[str] | None =
     for name in persons:
         if name not in scorers:
             raise InputError(f"no log has the scorer {name!r}; there are {enumerated(scorers)}")
-    rows = [row for header, samples in logs for row in _rows(header, samples, judge, persons)]
+    with well_formed(arguments[0]):
+        rows = [row for header, samples in logs for row in _rows(header, samples, judge, persons)]
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
     if "human" not in table["kind"].to_pylist():
         raise InputError(

@@ -46,14 +46,16 @@ def read_promptfoo(path: Path, cluster: str | None = None) -> list[EvalLog]:
         if len(prompts) > 1:
             model = f"{model}, prompt {row.get('promptIdx')}"
         log = logs.setdefault(model, EvalLog(str(path), "promptfoo", model, task, version=version))
-        variables = row.get("vars") if isinstance(row.get("vars"), dict) else {}
-        sample = _key(variables)
+        variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
+        sample = _key(variables) if variables else f"test {row.get('testIdx')}"
         group = log.asked(sample, None, variables, cluster)
         epoch = seen[(model, sample)] = seen.get((model, sample), 0) + 1
         failed = row.get("failureReason") == ERROR or (bool(row.get("error")) and row.get("failureReason") is None)
+        parts = (row.get("gradingResult") or {}).get("componentResults") or []
+        unjudged = any((part.get("metadata") or {}).get("graderError") for part in parts)
         scores = {"success": row.get("success"), "score": row.get("score"), **(row.get("namedScores") or {})}
         for name, value in scores.items():
-            number = math.nan if failed else as_number(value)
+            number = math.nan if failed or unjudged else as_number(value)
             if number is None:
                 log.skipped.add(name)
             else:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-__all__ = ["TROUBLES", "EvalLog", "as_number", "numbers_in"]
+from ordbridge.errors import InputError
+
+__all__ = ["TROUBLES", "EvalLog", "as_number", "numbers_in", "well_formed"]
 
 TROUBLES = ("error", "limit", "no answer", "unscored")
 """What the column ``error`` can say: no score because of an error; scored at a limit; refused or no answer, which
@@ -70,6 +74,11 @@ class EvalLog:
     skipped: set[str] = field(default_factory=set)
     notes: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str:
+        """The folder that was named, or that of the file."""
+        return self.argument if Path(self.argument).is_dir() else str(Path(self.source).parent)
+
     def add(self, sample: str, epoch: int, scorer: str, score: float, cluster: str | None, trouble: str | None) -> None:
         """Add one row."""
         self.sample.append(sample)
@@ -95,6 +104,17 @@ class EvalLog:
             return None
         value = (metadata or {}).get(cluster)
         return None if value is None else str(value)
+
+
+@contextmanager
+def well_formed(path: object) -> Iterator[None]:
+    """Say in one sentence that a log is not as its harness writes it, whatever its parts are."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (AttributeError, TypeError, KeyError, ValueError, IndexError, OverflowError) as error:
+        raise InputError(f"{path} is not a log as its harness writes it ({type(error).__name__}: {error})") from None
 
 
 def as_number(value: Any) -> float | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.logs.recognise import log_files
-from ordbridge.logs.record import EvalLog
+from ordbridge.logs.record import EvalLog, well_formed
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import enumerated
@@ -40,7 +42,9 @@ def log_table(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> p
         if not files:
             raise InputError(f"{argument} has no log of inspect_ai, lm-eval, promptfoo, MT-bench or AlpacaEval")
         for path, reader in files:
-            for log in reader(path, cluster):
+            with well_formed(path), _collector_off():
+                read = reader(path, cluster)
+            for log in read:
                 log.argument = str(argument)
                 logs.append(log)
     noticed: list[Finding] = []
@@ -50,6 +54,18 @@ def log_table(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> p
     _clusters(logs, cluster, noticed)
     noticed += _noticed(logs)
     return as_table(logs, noticed)
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Let Python not look for cycles while a log is parsed: it has none, and looking takes as long as parsing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def about(table: pa.Table) -> dict[str, Any]:
@@ -70,22 +86,20 @@ def _without_reference(logs: list[EvalLog]) -> list[EvalLog]:
 
 def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> list[EvalLog]:
     """Settle what several logs of the same model and task are: unfinished runs, two versions, or repetitions."""
+    logs = _finished(logs, noticed)
+    again = [same for same in _grouped(logs, "model", "task") if len(same) > 1]
+    arguments = {log.argument for log in logs}
+    apart = all(len({log.argument for log in same}) == len(same) for same in again)
+    if again and apart and runs == "ask" and (len(arguments) == 2 or all(Path(one).is_dir() for one in arguments)):
+        twice = {log.model for same in again for log in same}  # the same model in two folders: two versions of it
+        for log in logs:
+            if log.model in twice:
+                log.model = f"{log.model} ({log.argument})"
+        return logs
     kept: list[EvalLog] = []
-    by_key: dict[tuple[str, str], list[EvalLog]] = {}
-    for log in logs:
-        by_key.setdefault((log.model, log.task), []).append(log)
-    versions = any(len({log.argument for log in same}) == len(same) > 1 for same in by_key.values()) and all(
-        len({log.argument for log in same}) == len(same) for same in by_key.values()
-    )
-    for (model, task), same in by_key.items():
-        whole = [log for log in same if log.status in ("success", "reference")]
-        if len(same) > 1 and whole and len(whole) < len(same) and not versions:
-            noticed.append(found("failed-runs", task, n=len(same) - len(whole), model=model))
-            same = whole
-        if len(same) > 1 and versions:
-            for log in same:
-                log.model = f"{model} ({log.argument})"
-        elif len(same) > 1 and runs == "latest":
+    for same in _grouped(logs, "model", "task"):
+        model, task = same[0].model, same[0].task
+        if len(same) > 1 and runs == "latest":
             noticed.append(found("older-runs", task, n=len(same) - 1, model=model))
             same = same[-1:]
         elif len(same) > 1 and runs == "epochs":
@@ -100,6 +114,25 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
             )
         kept += same
     return kept
+
+
+def _finished(logs: list[EvalLog], noticed: list[Finding]) -> list[EvalLog]:
+    """Leave out runs that did not finish where one that did is beside them."""
+    kept: list[EvalLog] = []
+    for same in _grouped(logs, "folder", "model", "task"):
+        whole = [log for log in same if log.status in ("success", "reference")]
+        if whole and len(whole) < len(same):
+            noticed.append(found("failed-runs", same[0].task, n=len(same) - len(whole), model=same[0].model))
+            same = whole
+        kept += same
+    return kept
+
+
+def _grouped(logs: list[EvalLog], *names: str) -> list[list[EvalLog]]:
+    groups: dict[tuple[str, ...], list[EvalLog]] = {}
+    for log in logs:
+        groups.setdefault(tuple(getattr(log, name) for name in names), []).append(log)
+    return list(groups.values())
 
 
 def _same_content(logs: list[EvalLog], noticed: list[Finding]) -> None:
@@ -157,8 +190,8 @@ def as_table(logs: Sequence[EvalLog], noticed: Sequence[Finding]) -> pa.Table:
         parts = [
             pa.table(
                 {
-                    "model": pa.array(np.full(len(log.score), log.model, dtype=object), pa.string()),
-                    "task": pa.array(np.full(len(log.score), log.task, dtype=object), pa.string()),
+                    "model": pa.repeat(pa.scalar(log.model), len(log.score)),
+                    "task": pa.repeat(pa.scalar(log.task), len(log.score)),
                     "sample": pa.array(log.sample, pa.string()),
                     "epoch": pa.array(log.epoch, pa.int64()),
                     "scorer": pa.array(log.scorer, pa.string()),
@@ -185,14 +218,12 @@ def as_table(logs: Sequence[EvalLog], noticed: Sequence[Finding]) -> pa.Table:
 
 def _row(log: EvalLog) -> dict[str, Any]:
     """Return what one log is, for the first line of an answer."""
-    rows = zip(log.sample, log.epoch, log.trouble, strict=True)
-    answers: dict[tuple[str, int], set[str | None]] = {}
-    for sample, epoch, trouble in rows:
-        answers.setdefault((sample, epoch), set()).add(trouble)
-    counted = Counter(trouble for troubles in answers.values() for trouble in troubles if trouble)
+    answers = set(zip(log.sample, log.epoch, strict=True))
+    troubled = {row for row in zip(log.sample, log.epoch, log.trouble, strict=True) if row[2]}
+    counted = Counter(trouble for _, _, trouble in troubled)
     return {
         "file": log.source, "harness": log.harness, "version": log.version or None, "model": log.model,
         "task": log.task, "status": log.status, "answers": len(answers),
-        "items": len({sample for sample, _ in answers}), "errors": counted["error"], "limits": counted["limit"],
+        "items": len(set(log.sample)), "errors": counted["error"], "limits": counted["limit"],
         "no_answers": counted["no answer"], "unscored": counted["unscored"],
     }  # fmt: skip
