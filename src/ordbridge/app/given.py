@@ -14,8 +14,8 @@ from ordbridge.support.progress import Progress
 
 __all__ = ["FILES", "Given", "Tell", "command", "files_in", "keep", "keep_picture", "read_given"]
 
-WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet")
-LISTS = ("rating", "levels")
+WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet", "where")
+LISTS = ("rating", "levels", "ignore")
 
 Tell = Callable[[Progress | str], None]
 
@@ -46,6 +46,8 @@ class Given:
         how |= {name: [str(one) for one in value] for name in LISTS if (value := self.options.get(name))}
         if ends := self.options.get("scale"):
             how["scale"] = [float(end) for end in ends]
+        if direction := self.options.get("direction"):
+            how["lower_is_better"] = direction == "lower"
         return how | ({"join": self.second} if self.second else {})
 
 
@@ -106,6 +108,8 @@ def command(*words: str, **options: Any) -> str:
     "ordbridge compare 'my file.csv' --scale 1 5 --force --html report.html"
     """
     typed = ["ordbridge", *words]
+    if (lower := options.pop("lower_is_better", None)) is not None:
+        options["lower_is_better" if lower else "higher_is_better"] = []
     for name, value in options.items():
         several = value if isinstance(value, list) else [value]
         words_of = [f"{one:g}" if isinstance(one, float) else str(one) for one in several]

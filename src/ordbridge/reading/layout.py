@@ -155,7 +155,7 @@ class _Finder:
             unsaid = beyond if not said else [name for name in others if name not in chosen]
             if unsaid and (not said or len(unsaid) > len(chosen)):
                 raise InputError(
-                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do with rating="
+                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do: rating="
                 )
             return chosen
         if "rating" in free:  # words without an order
