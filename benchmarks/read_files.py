@@ -15,6 +15,7 @@ import json
 import random
 import sys
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -159,7 +160,7 @@ def distractors(rng: random.Random, items: list[str], raters: list[str]) -> dict
         "comet": lambda row: round(rng.gauss(0.7, 0.1), 4),
         "minutes": lambda row: rng.randint(1, 9),
         "confidence": lambda row: rng.randint(1, 5),
-        "unit_id": lambda row: 10_000 + hash((row["item"], row["system"])) % 997,
+        "unit_id": lambda row: 10_000 + zlib.crc32(f"{row['item']} {row['system']}".encode()) % 997,
         "is_replicate": lambda row: "False",
         "temperature": lambda row: 0.7,
         "seed": lambda row: age[row["participant"]] % 4,
@@ -507,8 +508,8 @@ class Redraw(Exception):  # noqa: N818
 
 SHAPES: dict[str, tuple[int, Callable[[Study], tuple[Any, set[Any]]]]] = {
     "one row per rating": (6, long), "a column per criterion": (6, wide_criteria),
-    "a column per rater": (2, wide_raters), "a column per system": (2, wide_systems), "criterion × system": (2, wide_both),
-    "nested JSON": (1, nested),
+    "a column per rater": (2, wide_raters), "a column per system": (2, wide_systems),
+    "criterion × system": (2, wide_both),
     "several systems per row": (2, several_per_row), "means without raters": (2, means), "no system": (1, no_system),
     "dummy-coded systems": (1, dummies), "counts of errors": (1, errors), "pairs with a verdict": (2, pairs),
     "pairs with ranks": (1, ranked_pairs), "ranks": (1, ranks), "error spans": (1, spans), "nested JSON": (1, nested),

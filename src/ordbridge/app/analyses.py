@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def recognise(given: Given) -> dict[str, Any]:
     try:
         table = read_given(given)
     except InputError as question:
-        return found | {"problem": on_page(str(question))}
+        both = re.findall(r"\b(participant|item)='([^',]+,[^']+)'", str(question))
+        return found | {"problem": on_page(str(question)), "together": {role: [names] for role, names in both}}
     checks = check(table).table
     tables.write(table.table, given.folder / "ratings.csv")
     if checks.num_rows:

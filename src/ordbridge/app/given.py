@@ -12,8 +12,8 @@ from ordbridge.errors import InputError
 from ordbridge.reading import RatingTable, read
 from ordbridge.support.progress import Progress
 
-WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet")
-LISTS = ("rating", "levels")
+WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet", "where")
+LISTS = ("rating", "levels", "ignore")
 
 Tell = Callable[[Progress | str], None]
 
@@ -44,6 +44,8 @@ class Given:
         how |= {name: [str(one) for one in value] for name in LISTS if (value := self.options.get(name))}
         if ends := self.options.get("scale"):
             how["scale"] = [float(end) for end in ends]
+        if direction := self.options.get("direction"):
+            how["lower_is_better"] = direction == "lower"
         return how | ({"join": self.second} if self.second else {})
 
 
@@ -104,6 +106,8 @@ def command(*words: str, **options: Any) -> str:
     "ordbridge compare 'my file.csv' --scale 1 5 --force --html report.html"
     """
     typed = ["ordbridge", *words]
+    if (lower := options.pop("lower_is_better", None)) is not None:
+        options["lower_is_better" if lower else "higher_is_better"] = []
     for name, value in options.items():
         several = value if isinstance(value, list) else [value]
         words_of = [f"{one:g}" if isinstance(one, float) else str(one) for one in several]

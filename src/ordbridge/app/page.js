@@ -117,8 +117,9 @@ function chosen() {
   }
   const ticked = [...document.querySelectorAll("#several input:checked")].map(box => box.value);
   if (ticked.length) options.rating = ticked;
-  for (const id of ["format", "sheet", "columns"]) if ($(id).value) options[id] = $(id).value;
-  if (words($("levels").value).length) options.levels = words($("levels").value);
+  for (const id of ["format", "sheet", "columns", "where"]) if ($(id).value) options[id] = $(id).value;
+  for (const id of ["levels", "ignore"]) if (words($(id).value).length) options[id] = words($(id).value);
+  if ($("direction").value) options.direction = $("direction").value;
   if ($("lowest").value !== "" && $("highest").value !== "") options.scale = [Number($("lowest").value), Number($("highest").value)];
   return options;
 }
@@ -132,7 +133,10 @@ function showMenus(found) {
     menu.append(option("", mine ? "as recognised" : taken ? `${taken} (recognised)` : "nothing recognised"));
     if (role === "participant" || role === "item") menu.append(option("row", "each row is another one"));
     if (role === "item") menu.append(option("none", "items have no names"));
+    if (role === "participant") menu.append(option("none", "nobody knows"));
+    menu.append(...(found.together?.[role] ?? []).map(both => option(both)));
     menu.append(...found.columns.map(column => option(column)));
+    if (mine && ![...menu.options].some(one => one.value === mine)) menu.append(option(mine));
     menu.value = mine;
     menu.addEventListener("change", recognise);
     label.append(menu);
@@ -209,7 +213,7 @@ async function open(name, content) {
   for (const id of ["coming", ...STEPS]) $(id).hidden = true;
   for (const one of document.querySelectorAll("[data-of=compare], [data-of=raters]")) one.replaceChildren();
   for (const id of ["roles", "several", "sheet"]) $(id).replaceChildren();
-  for (const id of ["format", "columns", "levels", "lowest", "highest", "second"]) $(id).value = "";
+  for (const id of ["format", "columns", "levels", "lowest", "highest", "second", "where", "ignore", "direction"]) $(id).value = "";
   $("no-second").hidden = true;
   $("more").open = $("force").checked = false;
   offerPilot(null);
@@ -242,7 +246,7 @@ $("file").addEventListener("change", event => { const [file] = event.target.file
 $("demo").addEventListener("click", () => open("the demo", null));
 $("second").addEventListener("change", event => second(event.target.files[0]));
 $("no-second").addEventListener("click", () => second(null));
-for (const id of ["format", "sheet", "columns", "levels"]) $(id).addEventListener("change", recognise);
+for (const id of ["format", "sheet", "columns", "levels", "where", "ignore", "direction"]) $(id).addEventListener("change", recognise);
 for (const id of ["lowest", "highest"]) {
   $(id).addEventListener("change", () => { if (($("lowest").value === "") === ($("highest").value === "")) recognise(); });
 }

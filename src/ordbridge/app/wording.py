@@ -19,6 +19,9 @@ LABELS = {
     "sheet": "sheet",
     "join": "a second file",
     "scale": "ends of the scale",
+    "where": "rows to use",
+    "ignore": "columns to leave out",
+    "lower_is_better": "which rating is better",
     "force": "go on all the same",
     "reference": "compare with",
 }

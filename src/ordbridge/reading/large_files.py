@@ -39,7 +39,7 @@ __all__ = ["large_file"]
 
 LARGE = 3_000_000  # bytes
 SAMPLE = 20_000  # rows on which columns are recognised
-SURE = {"not-taken-as-ratings", "no-system-column", "separator"}
+SURE = {"not-taken-as-ratings", "summary-columns-left-out", "no-system-column", "separator"}
 """Notes on a sample that hold for the whole file."""
 
 

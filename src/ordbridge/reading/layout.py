@@ -35,6 +35,7 @@ from ordbridge.results.finding import found as noticed
 __all__ = ["recognise"]
 
 DOCUMENT = re.compile(r"doc|article|story|dialog|conversation|text|topic", re.IGNORECASE)
+FEWEST_ROWS = 8  # before a column that always holds the same is called a filler
 SEGMENT = re.compile(r"seg|sent|line|turn|utt|paragraph", re.IGNORECASE)
 
 
@@ -149,7 +150,14 @@ class _Finder:
             return weak
         if others:
             said = [name for name in others if says_rating(short_name(name))]
-            return [name for name in others if name in said or self.is_asked_like(name, said)] or others
+            chosen = [name for name in others if name in said or self.is_asked_like(name, said)] or others
+            beyond = [name for name in free if name not in likely and self.is_beyond(name)]
+            unsaid = beyond if not said else [name for name in others if name not in chosen]
+            if unsaid and (not said or len(unsaid) > len(chosen)):
+                raise InputError(
+                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do: rating="
+                )
+            return chosen
         if "rating" in free:  # words without an order
             return ["rating"]
         raise InputError(
@@ -161,9 +169,9 @@ class _Finder:
         """Leave out fillers, properties of texts and raters, and words without an order beside other ratings."""
         sure = [name for name in likely if (rank := self.rank("rating", name)) is not None and rank < 2]
         others = [name for name in likely if name not in sure]
-        left = {name for name in others if is_constant(self.sheet.columns[name]) and not is_criterion(short_name(name))}
-        if len(others) > len(left):
-            left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
+        fixed = [name for name in others if len(self.sheet) >= FEWEST_ROWS and is_constant(self.sheet.columns[name])]
+        left = {name for name in fixed if not is_criterion(short_name(name))}
+        left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
         ordered = [name for name in likely if name not in left and looks_like_ratings(self.sheet.columns[name])]
         if ordered:
             left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
@@ -171,8 +179,6 @@ class _Finder:
         left |= {name for name in others if {*name_words(short_name(name))} & words_of("ranks")}
         stems = {_stem(name) for name in likely if name not in left}
         left = {name for name in left if _stem(name) not in stems}  # one of Rater 1, Rater 2, Rater 3 is constant
-        if len(left) == len(likely):
-            return likely
         if said := [name for name in likely if name in left and not self.is_id(name)]:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(said)))
         return [name for name in likely if name not in left]
@@ -198,6 +204,17 @@ class _Finder:
         if unsure := [name for name in others if name not in asked]:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
         return [name for name in likely if name in criteria or name in asked]
+
+    def is_beyond(self, name: str) -> bool:
+        """Tell whether a column has numbers that may be ratings on a scale with more than 100 points."""
+        return (
+            not self.is_id(name)
+            and self.is_numeric(name)
+            and not self.is_counter(name)
+            and not is_constant(self.sheet.columns[name])
+            and property_of(self.sheet, name) is None
+            and len(set(self.sheet.columns[name])) < 0.9 * len(self.sheet)
+        )
 
     def is_asked_like(self, name: str, questions: Sequence[str]) -> bool:
         """Tell whether a question begins like others that name a criterion, as "Is the outcome …?" does."""

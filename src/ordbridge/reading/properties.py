@@ -1,4 +1,4 @@
-"""What a column cannot be by its content: a property of texts or raters is no rating, a text is no rater."""
+"""What a column cannot be by its content: properties of texts or raters are not ratings, texts do not name raters."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     Examples
     --------
     >>> import numpy as np
-    >>> texts = [f"t{n}" for n in range(10) for _ in range(2)]
-    >>> columns = {"text": texts, "words": [str(9 + n // 2 % 4) for n in range(20)], "score": [*"1234512345"] * 2}
-    >>> sheet = Sheet(columns, np.arange(20), "x.csv")
+    >>> texts = [f"t{n}" for n in range(20) for _ in range(2)]
+    >>> columns = {"text": texts, "words": [str(9 + n // 2 % 4) for n in range(40)], "score": [*"1234512345"] * 4}
+    >>> sheet = Sheet(columns, np.arange(40), "x.csv")
     >>> property_of(sheet, "words"), property_of(sheet, "score")
     ('text', None)
     """

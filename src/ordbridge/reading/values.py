@@ -142,7 +142,7 @@ def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, col
 
 
 def _is_no_answer(cell: str) -> bool:
-    """Tell whether a cell is an answer that is no rating: "don't know", "N/A: no such claim"."""
+    """Tell whether a cell is an answer without a rating: "don't know", "N/A: no such claim"."""
     return normal(cell) in NON_ANSWERS or cell.casefold().startswith(("n/a:", "n/a -", "n/a ("))
 
 
@@ -204,7 +204,7 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
         raise InputError(
             f"the ratings in column {column!r} are words whose order is not known: "
             f"{', '.join(map(repr, labels))}; give levels= with these labels from low to high, or rating= with another "
-            "column if they are no ratings"
+            "column if these are not ratings"
         )
     return order
 

@@ -71,7 +71,7 @@ def export_of_json(value: Any, path: Path) -> Prepared | None:
         return _noted(
             _SHEETS["label-studio"][0], *label_studio.prepare(sheet_of_records(value, path.name, explode=False))
         )
-    records = [value] if isinstance(value, dict) else value  # a file of one line
+    records = [value] if isinstance(value, dict) else value  # a single line
     for title, is_json, of_json in _JSON:
         if is_json(records):
             return _noted(title, *of_json(records, path.name))

@@ -30,7 +30,7 @@ def _text(value: Any) -> str | None:
 
 
 def only_one(value: Any) -> Any:
-    """Return the element of a list of one, and nothing of a longer one: several answers are no rating.
+    """Return the element of a list of one, and nothing of a longer one: several answers are not one rating.
 
     Examples
     --------
