@@ -222,3 +222,10 @@ def test_a_log_of_another_shape_is_one_sentence_or_is_read(tmp_path, samples):
         ob.logs.read(path)
     except InputError as error:
         assert str(path) in str(error)
+
+
+def test_models_have_an_order_that_file_names_do_not_change(tmp_path):
+    rows = [made.sample(n, 1, {"exact": "C" if n % 2 else "I"}) for n in range(4)]
+    files = [made.eval_file(tmp_path / f"{n}.eval", made.header(m), rows) for n, m in enumerate("cab")]
+    assert ob.logs.compare(tmp_path).models == ob.logs.compare(files).models == ("a", "b", "c")
+    assert ob.logs.compare(files[:2]).models == ("c", "a")  # the first argument first

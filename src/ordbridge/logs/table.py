@@ -50,6 +50,10 @@ def log_table(paths: Any, *, cluster: str | None = None, runs: str = "ask") -> p
     noticed: list[Finding] = []
     logs = _without_reference(logs)
     logs = _one_per_task(logs, runs, noticed)
+    if _are_versions({log.argument for log in logs}):  # the first argument first
+        logs.sort(key=lambda log: ([str(one) for one in arguments].index(log.argument), log.model, log.task))
+    else:  # names of files may be random
+        logs.sort(key=lambda log: (log.model, log.task))
     _same_content(logs, noticed)
     _clusters(logs, cluster, noticed)
     noticed += _noticed(logs)
@@ -88,9 +92,8 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
     """Settle what several logs of the same model and task are: unfinished runs, two versions, or repetitions."""
     logs = _finished(logs, noticed)
     again = [same for same in _grouped(logs, "model", "task") if len(same) > 1]
-    arguments = {log.argument for log in logs}
     apart = all(len({log.argument for log in same}) == len(same) for same in again)
-    if again and apart and runs == "ask" and (len(arguments) == 2 or all(Path(one).is_dir() for one in arguments)):
+    if again and apart and runs == "ask" and _are_versions({log.argument for log in logs}):
         twice = {log.model for same in again for log in same}  # the same model in two folders: two versions of it
         for log in logs:
             if log.model in twice:
@@ -114,6 +117,11 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
             )
         kept += same
     return kept
+
+
+def _are_versions(arguments: set[str]) -> bool:
+    """Tell whether arguments stand for themselves, as two files or folders do, and not a pattern of the shell."""
+    return len(arguments) == 2 or all(Path(one).is_dir() for one in arguments)
 
 
 def _finished(logs: list[EvalLog], noticed: list[Finding]) -> list[EvalLog]:
