@@ -2,7 +2,7 @@
 
     python benchmarks/dense_check.py [--models 200]
 
-Each model is drawn at random: clmm or lmer; link and thresholds, or REML; one or two grouping factors; intercepts or
+Each model is drawn at random: clmm or lmer; link and thresholds, or REML; one to three grouping factors; intercepts or
 slopes; the number of levels, categories and predictors; effects and variances. The fit goes through the public
 functions. What it found is then put into ``tests/fast/dense_reference.py``, which builds the whole matrix of random
 effects and knows nothing of the engine's shortcuts: the log likelihood must be the same number, its slope in every
@@ -29,6 +29,7 @@ from dense_reference import design_matrix, deviance, laplace
 
 LINKS = ("probit", "logit", "cloglog", "loglog", "cauchit")
 BARS = ("(1 | p)", "(x | p)", "(1 | p) + (1 | i)", "(x | p) + (1 | i)", "(x | p) + (x | i)", "(1 | p:i) + (1 | p)")
+FAMILIES = ("(1 | p) + (1 | i) + (1 | p:i)", "(x | p) + (1 | i) + (1 | p:i)")
 STEP = 1e-4
 
 
@@ -38,7 +39,7 @@ def study(random: np.random.Generator) -> tuple[pd.DataFrame, str]:
     kept = random.random(p.size) < random.uniform(0.6, 1.0)
     p, i = np.repeat(p[kept], 2), np.repeat(i[kept], 2)
     x, w = random.normal(size=(2, p.size))
-    bars = BARS[random.integers(len(BARS))]
+    bars = random.choice((*BARS, *FAMILIES))
     latent = random.normal() * x + 0.5 * w + random.uniform(0.3, 1.2) * random.normal(size=people)[p]
     latent += random.uniform(0.2, 0.8) * random.normal(size=people)[p] * x + random.normal(size=p.size)
     latent += random.uniform(0.3, 1.0) * random.normal(size=items)[i]
