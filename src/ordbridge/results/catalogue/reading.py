@@ -126,6 +126,11 @@ KINDS: dict[str, FindingKind] = {
         "{first} and {second} have no item in common, so a difference may be one of the items.",
         "{advice}",
     ),
+    "systems-differ-in-block": FindingKind(
+        "warning",
+        "{one} and {other} do not have the same values of {column!r}, so a difference may be one of {column!r}.",
+        "Compare them within one of its values (`where`).",
+    ),
     "evidence": FindingKind("note", "{column!r} is the {role}: {name}, {content}"),
     "evidence-against": FindingKind("note", "{column!r} has no role: {content}"),
     # what is wrong with ratings
