@@ -167,6 +167,20 @@ def test_verdicts_get_the_names_of_systems(tmp_path: Path) -> None:
     assert named.value.preferences is not None and named.value.preferences.systems == ("gpt", "human")
 
 
+def test_verdicts_named_by_their_criterion(tmp_path: Path) -> None:
+    rows = [(w, "x", "y", "a" if w % 2 else "b", "y", "z", "b", "x", "z", "tie" if w % 3 else "a") for w in range(12)]
+    header = "worker," + ",".join(f"systema{n},systemb{n},meaning{n}" for n in (1, 2, 3))
+    with pytest.raises(PreferencesFound) as caught:
+        ob.read(csv(tmp_path / "x.csv", header, rows))
+    assert caught.value.preferences is not None and caught.value.preferences.table.num_rows == 36
+
+
+def test_systems_on_other_datasets_are_named(tmp_path: Path) -> None:
+    rows = [(w, i, s, r, "news" if i < "t4" else "web") for w, i, s, r in ROWS if s == "A" or i < "t4"]
+    checks = ob.check(csv(tmp_path / "x.csv", "worker,text,model,score,dataset", rows))
+    assert "systems-differ-in-block" in checks.table["code"].to_pylist()
+
+
 def test_spans_become_scores(tmp_path: Path) -> None:
     rows = [("A", 1, "r1", "Accuracy", "Major"), ("A", 1, "r1", "Fluency/Punctuation", "Minor"),
             ("B", 1, "r1", "No-error", "No-error")]  # fmt: skip

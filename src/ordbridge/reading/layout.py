@@ -201,7 +201,15 @@ class _Finder:
         others = [name for name in likely if name not in criteria and not self.is_id(name)]
         said = [name for name in others if name.rstrip().endswith("?") or says_rating(short_name(name))]
         asked = [name for name in others if criteria_in(name) or name in said]
-        if unsure := [name for name in others if name not in asked]:
+        scale = {cell for name in criteria for cell in self.sheet.columns[name] if not is_missing(cell)}
+        unsure = [name for name in others if name not in asked]
+        same = [name for name in unsure if {c for c in self.sheet.columns[name] if not is_missing(c)} <= scale]
+        if len(same) > len(criteria) + len(asked):
+            raise InputError(
+                f"{listed([*criteria, *same])} of {self.sheet.name} are on one scale, but not all names say that they "
+                "are ratings; name those that are with rating="
+            )
+        if unsure:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
         return [name for name in likely if name in criteria or name in asked]
 

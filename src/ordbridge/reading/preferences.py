@@ -15,7 +15,7 @@ from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.properties import property_of
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
-from ordbridge.reading.vocabulary import is_aside, name_words, plain, rank_of, says_rating, words_of
+from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
 
 __all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
 
@@ -206,6 +206,9 @@ class _PreferenceFinder:
         }
         found = []
         pairs = [group for group in groups if len(group) == 2]
+        systems = {name for group in groups for name in group.values()}
+        others = [name for name in self.sheet.header if name not in systems and name not in verdicts]
+        verdicts |= {name: self.words[name] for name in others if self.says_side(name, len(pairs) > 1)}
         for group in pairs:
             (side_a, a), (side_b, b) = group.items()
             number = [word for word in self.words[a] if word.isdigit() and word not in (side_a, side_b)]
@@ -221,6 +224,18 @@ class _PreferenceFinder:
                 both = (self.sheet.columns[a], self.sheet.columns[b])
                 found.append(_Found(kind, both, (cells,), names, **who))
         return found
+
+    def says_side(self, name: str, several: bool) -> bool:
+        """Tell whether a column that is called a criterion, or is one of several, holds only sides and ties."""
+        words = self.words[name]
+        stem = words[:-1] if words[-1:] != [] and words[-1].isdigit() else words
+        alike = [other for other, theirs in self.words.items() if other == name or (several and theirs[:-1] == stem)]
+        labels = {plain(str(cell)) for other in alike for cell in self.sheet.columns[other] if not is_missing(cell)}
+        sides = {_side(label) for label in labels if label not in TIES}
+        if not (2 <= len(labels) <= 6 and sides == {0, 1}) or {*words} & (VERDICTS | BEST | WORST):
+            return False
+        called = any(is_criterion(word) for word in words) and not all(label.isdigit() for label in labels)
+        return called or (several and words[-1:] != [] and words[-1].isdigit())
 
     def outcome(self, name: str, columns: tuple[str, str], sides: tuple[str, str]) -> Cells | None:
         """Return verdicts as a, b and tie, or ``None`` where they are something else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -25,6 +26,18 @@ def is_constant(cells: Cells) -> bool:
     return len({cell.strip() for cell in cells if cell is not None and not is_missing(cell)}) < 2
 
 
+@functools.lru_cache(maxsize=4)  # asked for every column of a sheet
+def _owners(sheet: Sheet) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that may name raters or items, and those that surely name items or systems."""
+
+    def ranks(name: str, *roles: str) -> set[int | None]:
+        return {rank_of(role, short_name(name)) for role in roles}
+
+    header = sheet.header
+    named = tuple(name for name in header if ranks(name, "participant", "item") - {None})
+    return named, tuple(name for name in header if ranks(name, "item", "system") & {0, 1})
+
+
 def property_of(sheet: Sheet, name: str) -> str | None:
     """Return the column whose names decide what stands in another one, such as the text that a length belongs to.
 
@@ -40,13 +53,9 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     cells = sheet.columns[name]
     counts = Counter(cell for cell in cells if not is_missing(cell))
     by_chance = sum((count / counts.total()) ** 2 for count in counts.values())  # that two cells are the same
-    owners: dict[str, Sequence[object]] = {}
-    for other in sheet.header:
-        if other != name and any(rank_of(role, short_name(other)) is not None for role in ("participant", "item")):
-            owners[other] = sheet.columns[other]
-    texts = [
-        n for n in sheet.header if n != name and any(rank_of(r, short_name(n)) in (0, 1) for r in ("item", "system"))
-    ]
+    named, texts = _owners(sheet)
+    owners: dict[str, Sequence[object]] = {other: sheet.columns[other] for other in named if other != name}
+    texts = tuple(other for other in texts if other != name)
     if len(texts) > 1:
         owners["text"] = [*zip(*(sheet.columns[one] for one in texts), strict=True)]
     for other, labels in owners.items():

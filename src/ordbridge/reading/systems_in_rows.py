@@ -20,6 +20,7 @@ __all__ = ["with_dummies", "without_lists"]
 
 ON, OFF = {"1", "1.0", "true", "True", "TRUE", "yes", "x"}, {"0", "0.0", "false", "False", "FALSE", "no", None}
 FEWEST_ROWS = 10
+MOST_COLUMNS = 40  # of 0 and 1 side by side
 
 
 def with_dummies(sheet: Sheet, asked: Asked) -> Sheet:
@@ -41,6 +42,7 @@ def with_dummies(sheet: Sheet, asked: Asked) -> Sheet:
         if name and not is_criterion(short_name(name)) and _is_binary(sheet.columns[name]):
             run.append(name)
             continue
+        run = run if len(run) <= MOST_COLUMNS else []
         parts = [run[start:end] for start in range(len(run)) for end in range(start + 2, len(run) + 1)]
         fitting = [part for part in parts if _role(part) in (None, "system") and _exclusive(sheet, part)]
         if fitting:

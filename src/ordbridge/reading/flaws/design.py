@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.reading.coded_ratings import RatedStudy
-from ordbridge.reading.vocabulary import is_aside, rank_of
+from ordbridge.reading.vocabulary import is_aside, name_words, rank_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["design_flaws"]
@@ -22,6 +22,19 @@ WALD = ", and Wald tests of a clmm reject too often"
 FEW_ADVICE = {
     True: "Use ordbridge compare or a bootstrap test, which allow for it.",
     False: "A random effect cannot be estimated from so few: the answer is about these.",
+}
+BLOCKS = {
+    "dataset",
+    "corpus",
+    "domain",
+    "language",
+    "lang",
+    "genre",
+    "testset",
+    "datensatz",
+    "sprache",
+    "langue",
+    "idioma",
 }
 MOST_LABELS = 12  # of a column that may hold criteria
 
@@ -164,8 +177,8 @@ def _systems(study: RatedStudy) -> Iterator[Finding]:
             "item-under-one-system", n=len(lonely), of=len(items.labels), shown=shown,
             rows=study.rows_of(np.isin(items.code, lonely)),
         )  # fmt: skip
-    if not alone.all():
-        yield from _unshared(study, pairs)
+    shared = [] if alone.all() else list(_unshared(study, pairs))
+    yield from shared or _confounded(study)
     people = study.names.get("participant")
     if people is not None and len(people.labels) > len(systems.labels):
         named = (people.code >= 0) & (systems.code >= 0)
@@ -200,6 +213,25 @@ def _unshared(study: RatedStudy, pairs: np.ndarray) -> Iterator[Finding]:
             break
     first, second = (", ".join(systems.labels[place] for place in group[:4]) for group in groups[:2])
     yield found("systems-share-no-items", first=first, second=second, advice=advice)
+
+
+def _confounded(study: RatedStudy) -> Iterator[Finding]:
+    """Find a column such as dataset or language whose labels are not the same for all systems."""
+    systems = study.names["system"]
+    for name in study.table.column_names:
+        column = study.table[name]
+        if not pa.types.is_string(column.type) or not {*name_words(name)} & BLOCKS:
+            continue
+        labels = column.combine_chunks().dictionary_encode()
+        k = len(labels.dictionary)
+        if not 2 <= k <= MOST_LABELS:
+            continue
+        codes = np.asarray(pc.fill_null(labels.indices, k)).astype(np.int64)
+        seen = np.zeros((len(systems.labels), k + 1), dtype=bool)
+        seen[systems.code, codes] = True
+        if (seen != seen[0]).any():
+            odd = next(place for place in range(len(seen)) if (seen[place] != seen[0]).any())
+            yield found("systems-differ-in-block", column=name, one=systems.labels[0], other=systems.labels[odd])
 
 
 def _links(study: RatedStudy) -> Iterator[Finding]:
