@@ -193,9 +193,9 @@ def test_without_a_system_reliability_is_named_and_works(real: Path) -> None:
 
 
 def test_segment_scores_of_mqm_are_the_published_ones(real: Path) -> None:
-    plain = ob.read(real / "mqm_ted_ende.tsv", weights={"minor": 1, "major": 5})
+    plain = ob.read(real / "mqm_ted_ende.tsv", levels={"minor": 1, "major": 5})
     assert [round(means(plain)[name], 3) for name in ("ref", "Facebook-AI", "Nemo")] == [0.966, 1.066, 2.166]
-    own = ob.read(real / "mqm_ted_ende.tsv", weights={"minor": 1, "major": 5, "minor/punctuation": 0.1})
+    own = ob.read(real / "mqm_ted_ende.tsv", levels={"minor": 1, "major": 5, "minor/punctuation": 0.1})
     assert own.lower_is_better == ("",)
     assert "spans-scored" in codes(own)
     published = ob.read(real / "mqm_ted_ende_avg.tsv")

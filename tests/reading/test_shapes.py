@@ -163,7 +163,7 @@ def test_verdicts_get_the_names_of_systems(tmp_path: Path) -> None:
         ob.read(path)
     assert bare.value.preferences is None
     with pytest.raises(PreferencesFound) as named:
-        ob.read(path, systems=["gpt", "human"])
+        ob.read(path, system=["gpt", "human"])
     assert named.value.preferences is not None and named.value.preferences.systems == ("gpt", "human")
 
 
@@ -187,9 +187,9 @@ def test_spans_become_scores(tmp_path: Path) -> None:
     path = csv(tmp_path / "x.tsv", "system,seg_id,rater,category,severity", rows, "\t")
     assert ob.read(path).table["rating"].to_pylist() == [6, 0]
     weights = {"minor": 1, "major": 5, "minor/punctuation": 0.1}
-    assert ob.read(path, weights=weights).table["rating"].to_pylist() == [5.1, 0]
-    with pytest.raises(InputError, match="none for the severity major"):
-        ob.read(path, weights={"minor": 1})
+    assert ob.read(path, levels=weights).table["rating"].to_pylist() == [5.1, 0]
+    with pytest.raises(InputError, match="no penalty for the severity major"):
+        ob.read(path, levels={"minor": 1})
 
 
 def test_scores_without_raters_are_compared_with_a_sentence(tmp_path: Path) -> None:

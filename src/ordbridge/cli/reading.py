@@ -109,7 +109,9 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that were given."""
     given = {name: value for name in args.of_reading if (value := getattr(args, name)) is not None}
     if (weights := getattr(args, "span_weights", None)) is not None:
-        given["weights"] = dict(map(_weight, weights))
+        given["levels"] = dict(map(_weight, weights))
+    if (pair := given.pop("systems", None)) is not None:
+        given["system"] = pair
     if getattr(args, "higher_is_better", None) is not None:
         given["lower_is_better"] = False
     elif (lower := getattr(args, "lower_is_better", None)) is not None:

@@ -44,10 +44,10 @@ def read(
     *,
     participant: str | None = None,
     item: str | None = None,
-    system: str | None = None,
+    system: str | Sequence[str] | None = None,
     rating: str | Sequence[str] | None = None,
     criterion: str | None = None,
-    levels: Sequence[str] | None = None,
+    levels: Sequence[str] | Mapping[str, float] | None = None,
     scale: Sequence[float] | None = None,
     columns: str | None = None,
     format: str | None = None,
@@ -55,8 +55,6 @@ def read(
     join: Paths | Sequence[Paths] | None = None,
     ignore: str | Sequence[str] | None = None,
     where: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    systems: Sequence[str] | None = None,
     lower_is_better: bool | str | Sequence[str] | None = None,
 ) -> RatingTable:
     """Read ratings from whatever they are in, as one row per rating.
@@ -74,12 +72,13 @@ def read(
         column names the rater or the system, the names of the files do.
     participant, item, system, criterion
         Columns, where they are not recognised or not rightly; ``"doc,seg"`` puts two together. ``"row"`` lets each row
-        be another participant or item, ``"file"`` each file; ``"none"`` says that they have no names.
+        be another participant or item, ``"file"`` each file; ``"none"`` says that they have no names. Where a file has
+        one verdict per line and does not name the systems a and b, ``system`` is a list of both names.
     rating
         The column of ratings, or several columns.
     levels
         All labels of the scale from low to high, where ratings are words whose order is not known; ``"unordered"``
-        where they have none.
+        where they have none. Of error spans (MQM) the penalty of each severity: ``{"minor": 1, "major": 5}``.
     scale
         The lowest and the highest rating that the scale has, for :func:`check`; without it, what lies far from all
         others is outside.
@@ -97,10 +96,6 @@ def read(
         Columns to leave out.
     where
         A condition that rows have to fulfil, such as ``"split == test"``.
-    weights
-        Of error spans (MQM): the penalty of each severity, such as ``{"minor": 1, "major": 5}``.
-    systems
-        The names of the systems a and b, where a file has one verdict per line and does not name them.
     lower_is_better
         Whether a low rating is the better one, or the criteria for which it is. By default errors, penalties, ranks,
         times and costs are recognised by name, and that is said.
@@ -124,6 +119,10 @@ def read(
     """
     if format is not None:
         choice("format", format, FORMATS)
+    weights = levels if isinstance(levels, Mapping) else None
+    levels = None if isinstance(levels, Mapping) else levels
+    systems = None if system is None or isinstance(system, str) else list(system)
+    system = system if isinstance(system, str) else None
     found = (rating,) if isinstance(rating, str) else tuple(rating or ())
     asked = Asked(participant, item, system, criterion, found, columns)
     if isinstance(source, RatingTable):
@@ -145,7 +144,7 @@ def read(
         chosen, hints = scored(chosen, asked, weights)
         asked = replace(asked, rating=())
     elif weights:
-        raise InputError(f"weights= is for error spans, and {cells.name} has no column of severities; leave it out")
+        raise InputError(f"penalties are for error spans, and {cells.name} has no column of severities; leave them out")
     chosen = chosen if format or hints.ratings else with_dummies(without_lists(chosen), asked)
     same = chosen.columns is cells.columns or (len(chosen) == len(cells) and not weights)
     ratings = to_long(recognise(chosen, asked, hints), levels, original if same else None)

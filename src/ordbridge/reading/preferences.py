@@ -277,11 +277,11 @@ class _PreferenceFinder:
                     continue  # choices 1 and 2 may be points of a scale
                 both = self.given or (None, None)
                 if len(both) != 2:
-                    raise InputError(f"systems={list(both)!r} needs two names: those of a and b")
+                    raise InputError(f"{list(both)!r} must be two names: those of the systems a and b")
                 cells = [None if is_missing(c) else plain(str(c)) for c in self.sheet.columns[name]]
                 outcome = [None if c is None else "tie" if c in TIES else "ab"[_side(c) or 0] for c in cells]
                 systems = tuple([one] * len(self.sheet) for one in both)
-                return [_Found("pairs", systems, (outcome,), {"systems": "systems=", "outcome": name})]
+                return [_Found("pairs", systems, (outcome,), {"systems": "the names given", "outcome": name})]
         return []
 
     def against_one(self, name: str, labels: set[str | None]) -> _Found | None:

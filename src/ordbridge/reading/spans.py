@@ -57,8 +57,8 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     used = {plain(cell) for cell in sheet.columns[severity] if cell is not None} - NOTHING
     if unknown := sorted(used - given.keys()):
         raise InputError(
-            f"weights= has none for the severity {listed(unknown)} of {sheet.name}; give all, such as "
-            f"weights={dict.fromkeys(sorted(used), 1)!r}"
+            f"there is no penalty for the severity {listed(unknown)} of {sheet.name}; give all, such as "
+            f"levels={dict.fromkeys(sorted(used), 1)!r}"
         )
     keys = {role: name for role in ("participant", "item", "system") if (name := _column(sheet, asked, role))}
     if {"item", "system"} - keys.keys():
