@@ -127,7 +127,7 @@ def main() -> None:
             for ratings in (size for size in SIZES if size <= arguments.largest):
                 fast = measured(model, "fast", crossing, str(ratings))
                 asked = model == "lmer" and ratings <= arguments.lme4
-                line(crossing, model, fast, measured(model, "ordinal", crossing, str(ratings)) if asked else None)
+                line(crossing, model, fast, measured(model, "r", crossing, str(ratings)) if asked else None)
                 if fast:
                     times.append((np.log(fast["rows"]), np.log(fast["seconds"])))
             if len(times) > 1:
@@ -135,7 +135,7 @@ def main() -> None:
     for what in ("InstEval", str(arguments.real / "pplm.csv")):
         for model in ("clmm", "lmer"):
             if what == "InstEval" or Path(what).is_file():
-                r = measured(model, "ordinal", what, "0") if model == "lmer" and arguments.lme4 else None
+                r = measured(model, "r", what, "0") if model == "lmer" and arguments.lme4 else None
                 line(Path(what).stem, model, measured(model, "fast", what, "0"), r)
     print(f"\nTime grows as ratings to the power of: {', '.join(exponents)}")
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr Size DEPTH = 256, ROWS = 96, COLUMNS = 2048;  // what of both matrices is packed at a time
 constexpr Size SMALL = 48;                        // up to here plain loops are as fast
+constexpr Size LARGE = 480;                       // from here matrices are divided into larger blocks
 
-const MultiplyTile multiply_tile = best_tile();
+Size block_of(Size m) { return m < LARGE ? SMALL : 4 * SMALL; }
 
 // Copy strips of `tall` rows, each k by k, with zeros where the matrix ends.
 template <Size tall>
@@ -40,22 +41,64 @@ View part(View A, Size row, Size column, Size rows, Size columns) {
 
 Size rounded(Size n, Size to) { return (n + to - 1) / to * to; }
 
+template <class Tile>
 void add_packed(double scale, const double* A, const double* B, Size rows, Size columns, Size depth, Size row,
                 Size column, double* C, Size stride, Part which) {
-    double tile[TALL * WIDE];
+    constexpr Size TALL = Tile::TALL, WIDE = Tile::WIDE;
     for (Size j = 0; j < columns; j += WIDE) {
         const Size wide = std::min(WIDE, columns - j);
         for (Size i = 0; i < rows; i += TALL) {
             const Size tall = std::min(TALL, rows - i);
             if (which == Part::lower && column + j > row + i + tall - 1) continue;
-            multiply_tile(depth, A + i * depth, B + j * depth, tile);
-            for (Size a = 0; a < tall; ++a) {
-                double* out = C + (row + i + a) * stride + column + j;
-                for (Size b = 0; b < wide; ++b) out[b] += scale * tile[a * WIDE + b];
+            double* out = C + (row + i) * stride + column + j;
+            if (tall == TALL && wide == WIDE) {
+                Tile::add(depth, A + i * depth, B + j * depth, scale, out, stride);
+                continue;
+            }
+            double edge[TALL * WIDE] = {};
+            Tile::add(depth, A + i * depth, B + j * depth, scale, edge, WIDE);
+            for (Size a = 0; a < tall; ++a)
+                for (Size b = 0; b < wide; ++b) out[a * stride + b] += edge[a * WIDE + b];
+        }
+    }
+}
+
+template <class Tile>
+void add_product_by(double scale, View A, View B, double* C, Size stride, Part which) {
+    constexpr Size TALL = Tile::TALL, WIDE = Tile::WIDE;
+    const Size m = A.rows, n = B.columns, depth = A.columns;
+    // kept from one product to the next: many are so small that filling new memory with zeros would take as long
+    static thread_local std::vector<double> left, right;
+    const std::size_t left_size = rounded(std::min(m, ROWS), TALL) * std::min(depth, DEPTH);
+    const std::size_t right_size = rounded(std::min(n, COLUMNS), WIDE) * std::min(depth, DEPTH);
+    if (left.size() < left_size) left.resize(left_size);
+    if (right.size() < right_size) right.resize(right_size);
+    for (Size j = 0; j < n; j += COLUMNS) {
+        const Size columns = std::min(COLUMNS, n - j);
+        for (Size k = 0; k < depth; k += DEPTH) {
+            const Size deep = std::min(DEPTH, depth - k);
+            pack<WIDE>(part(B, k, j, deep, columns).transposed(), right.data());
+            for (Size i = 0; i < m; i += ROWS) {
+                const Size rows = std::min(ROWS, m - i);
+                if (which == Part::lower && j > i + rows - 1) continue;
+                pack<TALL>(part(A, i, k, rows, deep), left.data());
+                add_packed<Tile>(scale, left.data(), right.data(), rows, columns, deep, i, j, C, stride, which);
             }
         }
     }
 }
+
+using AddProduct = void (*)(double, View, View, double*, Size, Part);
+
+AddProduct best_product() {
+#if defined(ORDBRIDGE_HAS_CLONES)
+    if (__builtin_cpu_supports("avx512f")) return add_product_by<TileSkylake>;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return add_product_by<TileHaswell>;
+#endif
+    return add_product_by<TileAnywhere>;
+}
+
+const AddProduct product_by_tiles = best_product();
 
 // The inner loops of small matrices: row -= factor * other.
 ORDBRIDGE_INLINE void subtract(double factor, const double* __restrict other, double* __restrict row, Size n) {
@@ -153,27 +196,7 @@ ORDBRIDGE_CLONES void square_small(const double* X, Size m, double* out) {
 }  // namespace
 
 void add_product(double scale, View A, View B, double* C, Size stride, Part which) {
-    const Size m = A.rows, n = B.columns, depth = A.columns;
-    if (m == 0 || n == 0 || depth == 0) return;
-    // kept from one product to the next: many are so small that filling new memory with zeros would take as long
-    static thread_local std::vector<double> left, right;
-    const std::size_t left_size = rounded(std::min(m, ROWS), TALL) * std::min(depth, DEPTH);
-    const std::size_t right_size = rounded(std::min(n, COLUMNS), WIDE) * std::min(depth, DEPTH);
-    if (left.size() < left_size) left.resize(left_size);
-    if (right.size() < right_size) right.resize(right_size);
-    for (Size j = 0; j < n; j += COLUMNS) {
-        const Size columns = std::min(COLUMNS, n - j);
-        for (Size k = 0; k < depth; k += DEPTH) {
-            const Size deep = std::min(DEPTH, depth - k);
-            pack<WIDE>(part(B, k, j, deep, columns).transposed(), right.data());
-            for (Size i = 0; i < m; i += ROWS) {
-                const Size rows = std::min(ROWS, m - i);
-                if (which == Part::lower && j > i + rows - 1) continue;
-                pack<TALL>(part(A, i, k, rows, deep), left.data());
-                add_packed(scale, left.data(), right.data(), rows, columns, deep, i, j, C, stride, which);
-            }
-        }
-    }
+    if (A.rows && B.columns && A.columns) product_by_tiles(scale, A, B, C, stride, which);
 }
 
 void add_times_transposed(View A, const double* X, Size m, double* C, Size stride) {
@@ -186,15 +209,18 @@ void add_times_transposed(View A, const double* X, Size m, double* C, Size strid
 
 bool cholesky(double* A, Size m, Size stride) {
     if (m <= SMALL) return cholesky_small(A, m, stride);
-    std::vector<double> inverse(SMALL * SMALL), below;
-    for (Size start = 0; start < m; start += SMALL) {
-        const Size size = std::min(SMALL, m - start), stop = start + size, rest = m - stop;
-        if (!cholesky_small(A + start * stride + start, size, stride)) return false;
+    const Size block = block_of(m);
+    std::vector<double> diagonal(block * block), inverse(block * block), below;
+    for (Size start = 0; start < m; start += block) {
+        const Size size = std::min(block, m - start), stop = start + size, rest = m - stop;
+        double* corner = A + start * stride + start;
+        if (!cholesky(corner, size, stride)) return false;
         if (rest == 0) break;
-        invert_lower_small(A + start * stride + start, size, stride, inverse.data(), size);
+        for (Size i = 0; i < size; ++i) std::copy_n(corner + i * stride, size, &diagonal[i * size]);
+        invert_lower(diagonal.data(), size, inverse.data());
         double* panel = A + stop * stride + start;
         below.assign(rest * size, 0.0);
-        add_product(1.0, view(panel, rest, size, stride), view(inverse.data(), size, size).transposed(), below.data(), size);
+        add_times_transposed(view(panel, rest, size, stride), inverse.data(), size, below.data(), size);
         for (Size i = 0; i < rest; ++i) std::copy_n(&below[i * size], size, panel + i * stride);
         const View strip = view(below.data(), rest, size);
         add_product(-1.0, strip, strip.transposed(), A + stop * stride + stop, stride, Part::lower);
@@ -214,15 +240,17 @@ void solve(const double* L, Size m, double* x) {
 void invert_lower(const double* L, Size m, double* X) {
     if (m <= SMALL) return invert_lower_small(L, m, m, X, m);
     std::fill(X, X + m * m, 0.0);
-    std::vector<double> diagonal(SMALL * SMALL), product;
-    for (Size i = 0; i < m; i += SMALL) {  // block row by block row
-        const Size size = std::min(SMALL, m - i);
-        invert_lower_small(L + i * m + i, size, m, diagonal.data(), size);
-        for (Size a = 0; a < size; ++a) std::copy_n(&diagonal[a * size], size, X + (i + a) * m + i);
+    const Size block = block_of(m);
+    std::vector<double> own(block * block), diagonal(block * block), product;
+    for (Size i = 0; i < m; i += block) {  // block row by block row
+        const Size size = std::min(block, m - i);
+        for (Size a = 0; a < size; ++a) std::copy_n(L + (i + a) * m + i, size, &own[a * size]);
+        invert_lower(own.data(), size, diagonal.data());
+        for (Size a = 0; a < size; ++a) std::copy_n(&diagonal[a * size], a + 1, X + (i + a) * m + i);
         if (i == 0) continue;
         product.assign(size * i, 0.0);
-        for (Size k = 0; k < i; k += SMALL) {  // X is zero to the right of its own block row
-            const Size deep = std::min(SMALL, i - k);
+        for (Size k = 0; k < i; k += block) {  // X is zero to the right of its own block row
+            const Size deep = std::min(block, i - k);
             add_product(1.0, view(L + i * m + k, size, deep, m), view(X + k * m, deep, k + deep, m), product.data(), i);
         }
         add_product(-1.0, view(diagonal.data(), size, size), view(product.data(), size, i), X + i * m, m);

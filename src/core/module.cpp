@@ -64,7 +64,7 @@ RatingData rating_data(int link, const Integers& y, const Matrix& X, const Matri
                        const std::optional<Doubles>& offset) {
     if (X.shape(0) != y.size()) throw std::invalid_argument("y and X have different numbers of rows");
     RatingData data{link_of(link), integers(y), vector(X), count(X.shape(1)), vector(jacobian), count(jacobian.shape(1)),
-                    {}, 0, {}, 0, {}, {}};
+                    count(jacobian.shape(0)), {}, 0, {}, 0, {}, {}};
     if (nominal) data.nominal = vector(*nominal), data.nominals = count(nominal->shape(1));
     if (scale) data.scale = vector(*scale), data.scales = count(scale->shape(1));
     if (weights) data.weights = vector(*weights);

@@ -4,6 +4,7 @@
 
 #include "crossed.hpp"
 #include "dense.hpp"
+#include "family.hpp"
 #include "sizes.hpp"
 
 namespace ordbridge {
@@ -385,9 +386,9 @@ Vector times_Q(const Design& design, const Elimination& elimination, const Block
     return out;
 }
 
-// For any number of factors Q is made level by level: the columns of one level at a time.
+// Where levels are eliminated one by one Q is made the same way: the columns of one level at a time.
 void add_by_columns(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
-                    const Vector& F, int width, Moments& out) {
+                    Moments& out) {
     for (int g = 0; g < out.factors; ++g) {
         const Factor& second = design.factors[g];
         const int q = second.size;
@@ -414,6 +415,11 @@ void add_by_columns(const Design& design, const Elimination& elimination, const 
             }
         }
     }
+}
+
+// F'Q F, column by column
+void add_products_of(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
+                     const Vector& F, int width, Moments& out) {
     Vector column(design.effects), QF(F.size());
     for (int j = 0; j < width; ++j) {
         for (int i = 0; i < design.effects; ++i) column[i] = F[static_cast<std::size_t>(i) * width + j];
@@ -435,7 +441,11 @@ Moments moments_of(const Design& design, const Elimination& elimination, const B
         for (int g = 0; g < factors; ++g) out.pair.emplace_back(p * p * design.factors[g].size * design.factors[g].size, 0.0);
     }
     if (factors > 2) {
-        add_by_columns(design, elimination, M, L, F, width, out);
+        if (const auto* family = dynamic_cast<const FamilyElimination*>(&elimination))
+            add_family_moments(design, *family, M, L, out);
+        else
+            add_by_columns(design, elimination, M, L, out);
+        add_products_of(design, elimination, M, L, F, width, out);
         return out;
     }
     const auto& crossed = dynamic_cast<const CrossedElimination&>(elimination);

@@ -6,7 +6,8 @@
 //     B = M11 - M11 D M11,   Y = M12 - M11 D M12,   K = M22 - M12'D M12,
 //     Q11 = B - Y T Y',      Q12 = Y - Y T K,       Q22 = K - K T K.
 //
-// For more factors the columns of Q = M - M L H^-1 L'M come from one solution for every random effect.
+// For more factors see family_moments.cpp; where levels are eliminated one by one (sparse.hpp), the columns of
+// Q = M - M L H^-1 L'M come from one solution for every random effect.
 #pragma once
 
 #include "elimination.hpp"
@@ -25,5 +26,11 @@ struct Moments {
 // F is effects × (groups * width); the elimination holds the factors of H = I + L'M L.
 Moments moments_of(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
                    const Vector& F, int groups, int width);
+
+class FamilyElimination;
+
+// All of it but FQF, for a family of factors and the rest (family_moments.cpp).
+void add_family_moments(const Design& design, const FamilyElimination& elimination, const BlockMatrix& M, const Cholesky& L,
+                        Moments& out);
 
 }  // namespace ordbridge

@@ -45,8 +45,9 @@ Ratings::Ratings(const RatingData& data)
       blocks_(1 + data.nominals),
       scales_(data.scales),
       jacobian_(data.jacobian) {
-    if (alphas_ < 1 || jacobian_.empty() || jacobian_.size() % alphas_) throw std::invalid_argument("there is no threshold");
-    cuts_ = static_cast<int>(jacobian_.size()) / alphas_;
+    cuts_ = data.cuts;  // of two categories symmetric about zero the only cut-point is zero: no parameter is left
+    if (cuts_ < 1 || jacobian_.size() != static_cast<std::size_t>(cuts_) * alphas_ || (alphas_ < 1 && (cuts_ > 1 || data.nominals)))
+        throw std::invalid_argument("there is no threshold");
     if (n_ == 0) throw std::invalid_argument("there are no rows");
     for (std::int64_t value : data.y) {
         if (value < 0 || value > cuts_) throw std::invalid_argument("a category is beyond the last threshold");

@@ -27,7 +27,7 @@ struct RatingData {
     Vector X;
     int columns = 0;
     Vector jacobian;  // cut-points × alphas
-    int alphas = 0;
+    int alphas = 0, cuts = 0;
     Vector nominal;
     int nominals = 0;
     Vector scale;

@@ -64,6 +64,12 @@ SparseElimination::SparseElimination(const Design& design) : design_(design) {
     N_rest_.resize(S_.size());
 }
 
+double SparseElimination::cost() const {
+    double total = std::pow(rest_size_, 3);
+    for (int v : order_) total += 3.0 * nodes_[v].size * std::pow(nodes_[v].width(), 2);
+    return total;
+}
+
 // Find the order of elimination and, with it, which neighbours every node has when its turn comes.
 void SparseElimination::order(const Design& design) {
     const int count = static_cast<int>(nodes_.size());

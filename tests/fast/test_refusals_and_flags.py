@@ -18,8 +18,6 @@ from ordbridge.fast.structure import Structure
 
 REFUSED = [
     (ob.clmm, "rating ~ system + (1 | participant)", {"nAGQ": -5}),
-    (ob.clmm, "rating ~ system + (1 | participant)", {"threshold": "symmetric2"}),
-    (ob.clm, "rating ~ system", {"threshold": "symmetric2"}),
     (ob.lmer, "rating ~ system + (1 | participant)", {"ddf": "Kenward-Roger"}),
 ]
 

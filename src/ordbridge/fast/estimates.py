@@ -53,7 +53,7 @@ def estimate_clm(problem: Problem) -> Estimates:
         loglik=found.loglik,
         converged=converged,
         singular=False,
-        max_gradient=float(np.abs(found.gradient).max()),
+        max_gradient=float(np.abs(found.gradient).max(initial=0.0)),
         hessian_condition=_condition_number(found.hessian),
         evaluations=found.iterations,
         findings=(*ready.findings, *gap_conditions(problem, levels), *said),
@@ -119,7 +119,7 @@ def estimate_lmer(problem: Problem) -> Estimates:
         findings=(*ready.findings, *said),
         converged=converged,
         singular=found.singular,
-        max_gradient=float(np.abs(found.gradient).max()),
+        max_gradient=float(np.abs(found.gradient).max(initial=0.0)),
         hessian_condition=_condition_number(found.hessian),
         evaluations=found.evaluations,
         theta=theta_of(ready, found.L),
@@ -187,7 +187,7 @@ def _ordinal_estimates(
         }
         dropped = (*(f"{threshold}.{name}" for name in ready.dropped_aside[0] for threshold in own), *dropped)
     dropped = (*dropped, *ready.dropped_aside[1])
-    alpha = parameters[: ratings.n_alpha].reshape(-1, ratings.jacobian.shape[1])
+    alpha = parameters[: ratings.n_alpha].reshape(1 + ratings.nominal.shape[1], -1)
     cutpoints = alpha @ ratings.jacobian.T
     std_error = np.sqrt(np.diag(vcov))
     statistic = parameters / std_error
@@ -297,6 +297,8 @@ def _random_terms(
 
 def _condition_number(hessian: np.ndarray) -> float:
     values = np.linalg.eigvalsh(hessian)
+    if not values.size:
+        return 1.0
     return float(abs(values[-1] / values[0])) if values[0] != 0 else float("inf")
 
 

@@ -64,6 +64,8 @@ def clm_conditions(
     size = solution.parameters.size
     vcov = np.full((size, size), np.nan)
     named = list(separated)
+    if not size:  # two categories with a cut-point at zero, and nothing to explain them
+        return named, vcov, not named
     if not np.isfinite(solution.hessian).all():
         return [*named, found("hessian-not-a-number")], vcov, False
     values = np.linalg.eigvalsh(solution.hessian)
@@ -90,7 +92,7 @@ def clm_conditions(
 
 def _increasing(parameters: np.ndarray, ratings: Responses) -> bool:
     """Tell whether the thresholds of every row are in order; nominal effects move each on its own."""
-    alpha = parameters[: ratings.n_alpha].reshape(-1, ratings.jacobian.shape[1])
+    alpha = parameters[: ratings.n_alpha].reshape(1 + ratings.nominal.shape[1], -1)
     steps = np.diff(alpha @ ratings.jacobian.T, axis=1)
     if not ratings.nominal.shape[1]:
         return bool((steps > 0).all())
@@ -106,8 +108,10 @@ def _separation(parameters: np.ndarray, vcov: np.ndarray, ratings: Responses) ->
     """
     J, X, N = ratings.jacobian, ratings.X, ratings.nominal
     cuts, n_alpha = J.shape
+    if not ratings.size:
+        return []
     if ratings.size == n_alpha + X.shape[1]:
-        reach = np.abs(J).max() * n_alpha + np.abs(X).max(initial=0.0) * X.shape[1]
+        reach = np.abs(J).max(initial=0.0) * n_alpha + np.abs(X).max(initial=0.0) * X.shape[1]
         if np.sqrt(np.diag(vcov).max()) * reach < SEPARATED:
             return []  # then none of the combinations below is that uncertain
     T = np.zeros((cuts * (1 + N.shape[1]) + X.shape[1] + ratings.scale.shape[1], vcov.shape[0]))

@@ -37,8 +37,6 @@ def refuse(problem: Problem) -> None:
     """Refuse what the engine does not know."""
     if problem.model == "clmm" and problem.nAGQ not in (None, 1):
         _check_quadrature(problem)
-    if problem.threshold == "symmetric2":
-        raise InputError(f"the fast engine does not know threshold='symmetric2'; {ELSEWHERE}")
     if problem.model == "lmer" and problem.ddf == "Kenward-Roger":
         raise InputError(f"the fast engine does not know ddf='Kenward-Roger'; {ELSEWHERE}")
 

@@ -1,4 +1,4 @@
-"""How cut-points depend on a threshold's parameters: flexible, symmetric or equidistant, as ordinal parametrises them.
+"""How cut-points depend on a threshold's parameters: flexible, symmetric (2) or equidistant, as ordinal has them.
 
 The cut-points are ``jacobian @ alpha``; the names are those of ordinal::clm (Christensen 2019, section 2.3).
 """
@@ -14,7 +14,7 @@ from ordbridge.errors import InputError
 
 __all__ = ["jacobian", "names", "start"]
 
-THRESHOLDS = ("flexible", "symmetric", "equidistant")
+THRESHOLDS = ("flexible", "symmetric", "symmetric2", "equidistant")
 
 
 @lru_cache
@@ -27,6 +27,8 @@ def jacobian(cuts: int, threshold: str) -> np.ndarray:
     [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
     >>> jacobian(4, "symmetric").tolist()
     [[1.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+    >>> jacobian(3, "symmetric2").tolist(), jacobian(1, "symmetric2").shape  # of two categories the cut-point is zero
+    ([[-1.0], [0.0], [1.0]], (1, 0))
     """
     if threshold not in THRESHOLDS:
         raise InputError(f"threshold {threshold!r} is not known here; use one of {', '.join(THRESHOLDS)}")
@@ -38,6 +40,9 @@ def jacobian(cuts: int, threshold: str) -> np.ndarray:
 def _jacobian(cuts: int, threshold: str) -> np.ndarray:
     if threshold == "flexible":
         return np.eye(cuts)
+    if threshold == "symmetric2":
+        above = np.eye(cuts // 2)
+        return np.vstack([-above[::-1], np.zeros((cuts % 2, cuts // 2)), above])
     if cuts < 2:
         raise InputError(f"{threshold} thresholds are only meaningful for responses with 3 or more categories")
     if threshold == "equidistant":
@@ -67,6 +72,8 @@ def names(levels: tuple[str, ...], threshold: str) -> tuple[str, ...]:
     if threshold == "equidistant":
         return ("threshold.1", "spacing")
     cuts = len(levels) - 1
+    if threshold == "symmetric2":
+        return tuple(f"spacing.{k + 1}" for k in range(cuts // 2))
     central = ("central",) if cuts % 2 else ("central.1", "central.2")
     return central + tuple(f"spacing.{k + 1}" for k in range((cuts - 1) // 2))
 
