@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,23 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.reading import tables
+from ordbridge.reading.direction import directed
+from ordbridge.reading.evidence import evidence
 from ordbridge.reading.exports import FORMATS, export_of_json, export_of_sheet
 from ordbridge.reading.exports.potato import is_folder, of_folder
 from ordbridge.reading.join import join_people
 from ordbridge.reading.layout import recognise
 from ordbridge.reading.long_format import to_long
 from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
-from ordbridge.reading.parts import Asked, Hints
+from ordbridge.reading.parts import FILE, IDS, Asked, Hints
+from ordbridge.reading.plausible import refuse_impossible
+from ordbridge.reading.preferences import refuse_preferences
 from ordbridge.reading.rating_table import RatingTable
+from ordbridge.reading.selecting import ignoring, with_composites, with_rows
+from ordbridge.reading.several_files import together
 from ordbridge.reading.sheet import Sheet
+from ordbridge.reading.spans import has_spans, scored
+from ordbridge.reading.systems_in_rows import with_dummies, without_lists
 from ordbridge.reading.vocabulary import rank_of
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.arguments import choice, numbers
@@ -44,6 +52,11 @@ def read(
     format: str | None = None,
     sheet: str | None = None,
     join: Paths | Sequence[Paths] | None = None,
+    ignore: str | Sequence[str] | None = None,
+    where: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    systems: Sequence[str] | None = None,
+    lower_is_better: bool | str | Sequence[str] | None = None,
 ) -> RatingTable:
     """Read ratings from whatever they are in, as one row per rating.
 
@@ -56,10 +69,11 @@ def read(
         A file: CSV and the like with any separator and encoding, Excel and OpenDocument workbooks, Parquet, Feather,
         JSON, JSON lines, or what Mechanical Turk, Label Studio, Potato (also a folder), Qualtrics, Google Forms and
         WMT's Appraise export; or a table in memory. It may have one row per rating, or one column per rater, system,
-        item or criterion, or several of these.
+        item or criterion, or several of these. A list of files with the same columns is read together: where no
+        column names the rater or the system, the names of the files do.
     participant, item, system, criterion
-        Columns, where they are not recognised or not rightly. ``"row"`` lets each row be another participant or item;
-        ``item="none"`` says that items have no names.
+        Columns, where they are not recognised or not rightly; ``"doc,seg"`` puts two together. ``"row"`` lets each row
+        be another participant or item, ``"file"`` each file; ``"none"`` says that they have no names.
     rating
         The column of ratings, or several columns.
     levels
@@ -78,10 +92,26 @@ def read(
     join
         Files with one row per participant (such as Prolific's demographics) or per item (such as which system made
         it), whose columns are added.
+    ignore
+        Columns to leave out.
+    where
+        A condition that rows have to fulfil, such as ``"split == test"``.
+    weights
+        Of error spans (MQM): the penalty of each severity, such as ``{"minor": 1, "major": 5}``.
+    systems
+        The names of the systems a and b, where a file has one verdict per line and does not name them.
+    lower_is_better
+        Whether a low rating is the better one, or the criteria for which it is. By default errors, penalties, ranks,
+        times and costs are recognised by name, and that is said.
 
     Returns
     -------
     RatingTable
+
+    Raises
+    ------
+    PreferencesFound
+        The file holds comparisons of systems, ranks or best–worst choices and not ratings; ``preferences`` has them.
 
     Examples
     --------
@@ -96,17 +126,44 @@ def read(
     found = (rating,) if isinstance(rating, str) else tuple(rating or ())
     asked = Asked(participant, item, system, criterion, found, columns)
     if isinstance(source, RatingTable):
-        if asked != Asked() or levels or scale or format or sheet or join:
+        if asked != Asked() or levels or scale or format or sheet or join or ignore or where or weights:
             raise InputError("these ratings are read already; give the options when they are read from the file")
         return source
-    original, cells, hints = _opened(source, format, sheet)
+    original, cells, hints = _opened(source, format, sheet, asked, systems)
     cells, people = _with_items(cells, _others(join), asked, hints)
     if len(cells) == 0:
         raise InputError(f"{cells.name} has no rows")
-    ratings = to_long(recognise(cells, asked, hints), levels, original)
+    chosen = _chosen(cells, asked, where, ignore)
+    chosen, asked = with_composites(chosen, _with_file(asked, chosen))
+    if has_spans(chosen, asked):
+        chosen, hints = scored(chosen, asked, weights)
+        asked = replace(asked, rating=())
+    elif weights:
+        raise InputError(f"weights= is for error spans, and {cells.name} has no column of severities; leave it out")
+    chosen = chosen if format or hints.ratings else with_dummies(without_lists(chosen), asked)
+    same = chosen.columns is cells.columns or (len(chosen) == len(cells) and not weights)
+    ratings = to_long(recognise(chosen, asked, hints), levels, original if same else None)
+    refuse_impossible(ratings, asked)
     for one in people:
         ratings = join_people(ratings, one)
+    ratings = directed(ratings, lower_is_better)
+    ratings = replace(ratings, evidence=evidence(chosen, ratings))
     return ratings if scale is None else replace(ratings, ends=_ends(scale))
+
+
+def _chosen(cells: Sheet, asked: Asked, where: str | None, ignore: str | Sequence[str] | None) -> Sheet:
+    if where is not None:
+        cells = with_rows(cells, where)
+    return cells if not ignore else ignoring(cells, [ignore] if isinstance(ignore, str) else ignore)
+
+
+def _with_file(asked: Asked, cells: Sheet) -> Asked:
+    """Let the name of the file be a role where that was asked for."""
+    roles = [role for role in IDS if getattr(asked, role) == FILE]
+    if not roles or FILE in cells.columns:
+        return asked
+    cells.columns[FILE] = [Path(cells.name).name.split(".")[0]] * len(cells)
+    return asked
 
 
 def _ends(scale: Sequence[float]) -> tuple[float, float]:
@@ -137,7 +194,7 @@ def columns_of(
     ...     columns_of(file.name)
     ['who', 'text', 'points']
     """
-    _, cells, hints = _opened(source, format, sheet)
+    _, cells, hints = _opened(source, format, sheet, None, None)
     cells, _ = _with_items(cells, _others(join), Asked(), hints)
     return list(cells.header)
 
@@ -147,11 +204,28 @@ def _others(join: Paths | Sequence[Paths] | None) -> list[Sheet]:
     return [open_sheet(path) for path in ([join] if isinstance(join, (str, os.PathLike)) else join or ())]
 
 
-def _opened(source: Any, format: str | None, sheet: str | None) -> tuple[pa.Table | None, Sheet, Hints]:
-    """Return the table if its types are known, its cells as text, and what its format says."""
+def _opened(
+    source: Any, format: str | None, sheet: str | None, asked: Asked | None, systems: Sequence[str] | None
+) -> tuple[pa.Table | None, Sheet, Hints]:
+    """Return the table if its types are known, its cells as text, and what its format says.
+
+    Comparisons are refused here, before a format takes one of their columns for a rating; not where nothing is
+    ``asked`` but the names of columns.
+    """
+
+    def export(cells: Sheet) -> tuple[Sheet, Hints]:
+        if asked is not None:
+            refuse_preferences(cells, asked, systems)
+        return export_of_sheet(cells, format)
+
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
+        if len(source) > 1:
+            parts = [_opened(one, format, sheet, asked, systems) for one in source]
+            return None, together([Path(one) for one in source], [cells for _, cells, _ in parts]), parts[0][2]
+        [source] = source
     if not isinstance(source, (str, os.PathLike)):
         table = tables.to_arrow(source)
-        return _typed(table, export_of_sheet(sheet_of_arrow(table, "the table"), format))
+        return _typed(table, export(sheet_of_arrow(table, "the table")))
     path = Path(source)
     if path.is_dir():
         if not is_folder(path):
@@ -160,13 +234,13 @@ def _opened(source: Any, format: str | None, sheet: str | None) -> tuple[pa.Tabl
     kind = kind_of(path)
     if kind in ("json", "jsonl") and sheet is None:
         value = json_value(path)
-        if format != "table" and (export := export_of_json(value, path)) is not None:
-            return None, *export
-        return None, *export_of_sheet(sheet_of_records(value, path.name), format)
+        if format != "table" and (known := export_of_json(value, path)) is not None:
+            return None, *known
+        return None, *export(sheet_of_records(value, path.name))
     if kind in ("parquet", "feather"):
         table = arrow_file(path, kind)
-        return _typed(table, export_of_sheet(sheet_of_arrow(table, path.name), format))
-    return None, *export_of_sheet(open_sheet(path, sheet), format)
+        return _typed(table, export(sheet_of_arrow(table, path.name)))
+    return None, *export(open_sheet(path, sheet))
 
 
 def _typed(table: pa.Table, export: tuple[Sheet, Hints]) -> tuple[pa.Table | None, Sheet, Hints]:

@@ -6,13 +6,17 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ordbridge.errors import InputError
+from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.column_content import item_among, refuse_two_scales, system_among
 from ordbridge.reading.column_labels import MANY, alike, labelled
 from ordbridge.reading.headers import PATTERN, decompose, from_pattern
 from ordbridge.reading.parts import IDS, NONE, ROW, Asked, Hints, RatingColumn, SheetLayout, listed, short_name
+from ordbridge.reading.properties import is_constant, may_name_raters, property_of, shared_source
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.values import MOST_LABELS, looks_like_ratings, without_missing
+from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings, without_missing
 from ordbridge.reading.vocabulary import (
     criteria_in,
     is_aside,
@@ -62,6 +66,7 @@ class _Finder:
                 self.find(role, columns)
         self.find_parts(columns)
         self.find_by_content(columns)
+        self.find_source(columns)
         if patterned:
             ratings = [RatingColumn(name, labels) for name, labels in patterned.items()]
         else:
@@ -120,6 +125,7 @@ class _Finder:
             return list(self.hints.ratings)
         free = [name for name in self.free if name not in self.ids.values() and not is_aside(short_name(name))]
         likely = [name for name in free if self.may_be_rating(name) and not self.is_counter(name)]
+        likely = self.without_properties(likely)
         named = {name: rank for name in likely if (rank := self.rank("rating", name)) is not None}
         criteria = [name for name in likely if is_criterion(short_name(name))]
         if self.asked.columns:
@@ -148,6 +154,27 @@ class _Finder:
             f"it has: {listed(self.sheet.header)}"
         )
 
+    def without_properties(self, likely: list[str]) -> list[str]:
+        """Leave out fillers, properties of texts and raters, and words without an order beside other ratings."""
+        sure = [name for name in likely if (rank := self.rank("rating", name)) is not None and rank < 2]
+        others = [name for name in likely if name not in sure]
+        left = {name for name in others if is_constant(self.sheet.columns[name]) and not is_criterion(short_name(name))}
+        if len(others) > len(left):
+            left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
+        ordered = [name for name in likely if name not in left and looks_like_ratings(self.sheet.columns[name])]
+        if ordered:
+            left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
+                     and not self.is_numeric(name)}  # fmt: skip
+        if len(left) == len(likely):
+            return likely
+        if said := [name for name in likely if name in left and not self.is_id(name)]:
+            self.notes.append(noticed("not-taken-as-ratings", columns=listed(said)))
+        return [name for name in likely if name not in left]
+
+    def is_numeric(self, name: str) -> bool:
+        cells = [cell for cell in self.sheet.columns[name] if not is_missing(cell)]
+        return bool(cells) and bool(np.isfinite(as_numbers(cells)[0]).mean() >= 0.8)
+
     def without_others(self, columns: list[str]) -> list[str]:
         """Leave out columns whose names are not made like the others, such as Word count beside Rater 1, Rater 2."""
         if self.asked.rating or self.asked.columns or len(columns) < 3:
@@ -171,7 +198,10 @@ class _Finder:
         if looks_like_ratings(cells):
             return True
         rank = self.rank("rating", name)
-        called = is_criterion(short_name(name)) or (rank is not None and rank < 2)
+        stem = re.sub(r"[\s_\-.]*\d+$", "", short_name(name))
+        called = is_criterion(stem) or (rank is not None and rank < 2)
+        if called and self.is_numeric(name):
+            return True
         return called and 1 < len({cell.strip().casefold() for cell in cells if cell}) <= MOST_LABELS
 
     def is_counter(self, name: str) -> bool:
@@ -230,6 +260,22 @@ class _Finder:
                 self.ids[role] = found
                 known[role] = free.pop(found)
                 self.notes.append(noticed("taken-by-content", column=found, role=role, why=why))
+
+    def find_source(self, ratings: Sequence[str]) -> None:
+        """Take what all systems share for the item, where every item belongs to one system only."""
+        item, system = (self.ids.get(role) for role in ("item", "system"))
+        if self.asked.item is not None or item not in self.sheet.columns or system not in self.sheet.columns:
+            return
+        used = {*ratings, *self.ids.values()}
+        free = [name for name in self.free if name not in used and not self.is_counter(name)]
+        source = shared_source(self.sheet, str(item), str(system), free)
+        if source is None:
+            return
+        if self.rank("item", source) is None:
+            self.notes.append(noticed("shared-source-proposed", column=source, old=item))
+            return
+        self.ids["item"] = source
+        self.notes.append(noticed("shared-source", column=source, old=item))
 
     def find_parts(self, ratings: Sequence[str]) -> None:
         """Say what the sheets of a workbook are, which were read together."""
@@ -359,13 +405,20 @@ class _Finder:
             if self.hints.respondents or ("item" in in_columns and "item" not in self.ids):
                 self.ids["participant"] = ROW
                 has.add("participant")
+            elif self.one_score_per_text(ratings, has):
+                self.ids["participant"] = NONE
+                has.add("participant")
+                self.notes.append(noticed("no-raters"))
             else:
-                options = self.unused(ratings)
+                options = [name for name in self.unused(ratings) if may_name_raters(self.sheet, name)]
                 raise InputError(
                     f"nothing in {self.sheet.name} says who gave a rating; name the column with participant="
-                    f"{', which may be ' + listed(options) if options else ''}, or give participant='row' if every row "
-                    "is another person"
+                    f"{', which may be ' + listed(options) if options else ''}; or give participant='none' if nobody "
+                    "knows, participant='row' if every row is another person"
                 )
+        elif self.ids.get("participant") == NONE:
+            alone = self.one_score_per_text(ratings, has)
+            self.notes.append(noticed("no-raters" if alone else "raters-unknown"))
         if "item" not in has:
             if "participant" in in_columns:
                 self.ids["item"] = ROW
@@ -379,6 +432,15 @@ class _Finder:
                 )
         if "system" not in has:
             self.notes.append(noticed("no-system-column"))
+
+    def one_score_per_text(self, ratings: list[RatingColumn], has: Iterable[str]) -> bool:
+        """Tell whether an item and a system (and a criterion) have one row each, as means per text have."""
+        in_columns = {role for one in ratings for role in (*one.labels, *one.sources)}
+        keys = [self.ids[role] for role in ("item", "system", "criterion") if self.ids.get(role) in self.sheet.columns]
+        if not {"item", "system"} <= {*has} or "item" in in_columns or not keys:
+            return False
+        rows = [*zip(*(self.sheet.columns[name] for name in keys), strict=True)]
+        return len({*rows}) == len(rows) > 1
 
     def unused(self, ratings: list[RatingColumn]) -> list[str]:
         used = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
-from ordbridge.reading.sheet import Sheet, sheet_of
+from ordbridge.reading.nested import nested_rows, titled
+from ordbridge.reading.sheet import Sheet, numbered_names, sheet_of
 from ordbridge.reading.size_limits import limits, refuse, refuse_large_table
 from ordbridge.reading.source import contents, json_of, regular_file
 from ordbridge.reading.text_files import decoded, grid_of_text
@@ -49,7 +49,6 @@ OLD = {".xls": "an old Excel file", ".sav": "an SPSS file", ".dta": "a Stata fil
        ".rdata": "a file of R", ".sas7bdat": "a SAS file", ".numbers": "a Numbers file", ".doc": "a Word file",
        ".docx": "a Word file", ".pdf": "a PDF"}  # fmt: skip
 MANY_SHEETS = "sheet"
-PEOPLE = {"annotator", "rater", "worker", "participant", "judge", "user", "evaluator", "expert", "coder", "person"}
 DEEP = 40  # levels of nesting in JSON that are still data
 
 
@@ -181,9 +180,9 @@ def sheet_of_arrow(table: pa.Table, name: str) -> Sheet:
     """Return an Arrow table as text; the first row is 1."""
     columns: dict[str, list[str | None]] = {}
     orders: dict[str, tuple[str, ...]] = {}
-    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if twice:
-        raise InputError(f"{name} has more than one column named {twice[0]!r}; rename one of them")
+    names, twice = numbered_names(table.column_names)
+    table = table.rename_columns([str(title) for title in names]) if twice else table
+    notes = (noticed("names-twice", names=", ".join(twice)),) if twice else ()
     for field in table.schema:
         values = table[field.name]
         try:
@@ -193,7 +192,7 @@ def sheet_of_arrow(table: pa.Table, name: str) -> Sheet:
             columns[field.name] = [_cell(value) for value in values.to_pylist()]
         except (pa.ArrowException, ValueError, OverflowError):  # such as a year beyond 9999, an unknown time zone
             raise InputError(f"column {field.name!r} of {name} cannot be read as text; leave it out") from None
-    return Sheet(columns, np.arange(1, table.num_rows + 1), name, (), orders)
+    return Sheet(columns, np.arange(1, table.num_rows + 1), name, notes, orders)
 
 
 def json_value(path: str | os.PathLike[str]) -> Any:
@@ -253,11 +252,15 @@ def sheet_of_records(value: Any, name: str, explode: bool = True) -> Sheet:
         raise InputError(f"{name} does not hold a list of objects; give one object per rating")
     if not value:
         raise InputError(f"{name} is empty")
-    flat = [_flat(one) for record in value for one in (_exploded(record) if explode else [record])]
+    return _of_rows(nested_rows(value) if explode else value, name)
+
+
+def _of_rows(records: Sequence[Mapping[str, Any]], name: str) -> Sheet:
+    flat = [_flat(record) for record in records]
     names = dict.fromkeys(key for record in flat for key in record)
     refuse_large_table(name, len(flat), len(names))
     columns = {key: [record.get(key) for record in flat] for key in names}
-    return Sheet(columns, np.arange(1, len(flat) + 1), name)
+    return Sheet(titled(columns), np.arange(1, len(flat) + 1), name)
 
 
 def _unpacked(value: Any) -> Any:
@@ -287,39 +290,10 @@ def _unpacked(value: Any) -> Any:
     return value
 
 
-def _exploded(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one record per object in lists of objects, such as the annotations of a text; numbers become columns.
-
-    Examples
-    --------
-    >>> _exploded({"id": 1, "experts": [{"fluency": 4}, {"fluency": 5}]})
-    [{'id': 1, 'annotator': 'experts 1', 'fluency': 4}, {'id': 1, 'annotator': 'experts 2', 'fluency': 5}]
-    """
-    plain = dict(record)
-    lists = {key: cell for key, cell in record.items() if isinstance(cell, list) and cell}
-    objects = {key: cells for key, cells in lists.items() if all(isinstance(cell, Mapping) for cell in cells)}
-    for key, cells in lists.items():
-        if all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in cells):
-            del plain[key]
-            plain |= {f"{key} [{number}]": cell for number, cell in enumerate(cells, 1)}
-    if not objects:
-        return [plain]
-    outer = {key: cell for key, cell in plain.items() if key not in objects}
-    return [
-        outer | ({} if _names_someone(cell) else {"annotator": f"{key} {number}"}) | dict(cell)
-        for key, cells in objects.items()
-        for number, cell in enumerate(cells, 1)
-    ]
-
-
-def _names_someone(record: Mapping[str, Any]) -> bool:
-    return any(key.casefold().removesuffix("_id").removesuffix("id") in PEOPLE for key in record)
-
-
 def _of_nested(value: Mapping[str, Mapping[str, Any]], name: str) -> Sheet:
     """Return an object of objects: records by key, or two keys and a value."""
-    if any(isinstance(cell, Mapping) for inner in value.values() for cell in inner.values()):
-        raise InputError(f"{name} is nested in a way that is not known; give a list with one object per rating")
+    if any(isinstance(cell, (Mapping, list)) for inner in value.values() for cell in inner.values()):
+        return _of_rows(nested_rows(value), name)
     fields = [set(inner) for inner in value.values()]
     if all(field == fields[0] for field in fields) and _is_record(fields[0]):
         return sheet_of_records([{"key": key, **inner} for key, inner in value.items()], name)

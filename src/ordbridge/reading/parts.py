@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import Finding
 
-__all__ = ["IDS", "NONE", "ROW", "Asked", "Hints", "RatingColumn", "SheetLayout", "listed", "short_name"]
+__all__ = ["FILE", "IDS", "NONE", "ROW", "Asked", "Hints", "RatingColumn", "SheetLayout", "listed", "short_name"]
 
 IDS = ("participant", "item", "system", "criterion")
-ROW, NONE = "row", "none"
-"""Instead of a column: the number of the row, and nothing."""
+ROW, NONE, FILE = "row", "none", "file"
+"""Instead of a column: the number of the row, nothing, and the name of the file."""
 PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.", re.IGNORECASE)
 
 

@@ -44,6 +44,10 @@ class RatingTable(Result):
         The name of the file, or "the table".
     ends
         The lowest and the highest rating that the scale has, if they were given.
+    lower_is_better
+        The criteria of which a low rating is the better one, such as errors; ``""`` where there is no criterion.
+    evidence
+        What names and contents of columns say about each role; ``ordbridge read --explain`` shows it.
     flaws
         What was wrong in the file and can no longer be seen in the table; :func:`ordbridge.check` says it.
     """
@@ -56,6 +60,8 @@ class RatingTable(Result):
     source: str = "the table"
     flaws: tuple[Finding, ...] = field(default=(), repr=False)
     ends: tuple[float, float] | None = None
+    lower_is_better: tuple[str, ...] = ()
+    evidence: tuple[Finding, ...] = field(default=(), repr=False)
 
     kind: ClassVar[str] = "ratings"
 

@@ -19,6 +19,7 @@ __all__ = ["CellGrid", "Sheet", "sheet_of"]
 Row = list[str | None]
 ROW_NAMES = "row names"
 BLOCK = "table"
+LEFT_OPEN = ("approve", "reject")  # columns of Mechanical Turk that rows leave out
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?\s*%?\s*", re.IGNORECASE)
 
 
@@ -29,6 +30,8 @@ class CellGrid:
     rows: list[Row]
     name: str
     notes: tuple[Finding, ...] = ()
+    ragged: bool = True
+    """Whether rows may end before the header does, as those of workbooks do; in text they may not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,8 @@ def sheet_of(grid: CellGrid) -> Sheet:
         notes.append(noticed("row-names"))
     rest, blocks = _without_headers(first, rest, numbered[title - 1][1] if title else [], notes)
     _refuse_overflow(grid.name, header, rest, header_row)
+    if not grid.ragged:
+        _refuse_short(grid.name, header, rest, header_row)
     sheet = _columns(grid, header, rest, notes)
     if not blocks or BLOCK in sheet.columns:
         return sheet
@@ -145,13 +150,8 @@ def _columns(grid: CellGrid, header: list[str | None], rest: list[tuple[int, Row
     names = [None if cell is None else cell.strip().lstrip("\ufeff") for cell in header]
     cells = [_padded(row, len(names)) for _, row in rest]
     columns: dict[str, list[str | None]] = {}
-    twice = [name for name, count in Counter(names).items() if name is not None and count > 1]
-    if twice:
-        several = names.count(twice[0]) > 2  # as a form that asks the same of every text
-        remedy = (
-            "give each a name that says what was rated, such as Text 1 [System A]" if several else "rename one of them"
-        )
-        raise InputError(f"the table has more than one column named {twice[0]!r}; {remedy}")
+    names, twice = numbered_names(names)
+    notes += [noticed("names-twice", names=", ".join(twice))] if twice else []
     for place, name in enumerate(names):
         values = [row[place] for row in cells]
         if name is None or name == "":
@@ -190,6 +190,41 @@ def _merged(upper: Row, lower: Row) -> list[str | None]:
         else:
             names.append(f"{spanning.strip()} [{bottom.strip()}]")
     return names
+
+
+def numbered_names(names: Sequence[str | None]) -> tuple[list[str | None], list[str]]:
+    """Return names with numbers where they come again, and those that do.
+
+    Examples
+    --------
+    >>> numbered_names(["a", "b", "a"])
+    (['a', 'b', 'a (2)'], ['a'])
+    """
+    seen: Counter[str] = Counter()
+    numbered: list[str | None] = []
+    for name in names:
+        if not name:
+            numbered.append(name)
+            continue
+        seen[name] += 1
+        title = name
+        while seen[name] > 1 and (title := f"{name} ({seen[name]})") in names:
+            seen[name] += 1
+        numbered.append(title)
+    return numbered, [name for name, count in seen.items() if count > 1]
+
+
+def _refuse_short(name: str, header: list[str | None], rest: list[tuple[int, Row]], header_row: int) -> None:
+    """Refuse rows with fewer cells than the header: what is missing may stand anywhere."""
+    width = _filled(header)
+    while width and str(header[width - 1]).strip().casefold() in LEFT_OPEN:
+        width -= 1
+    for number, row in rest:
+        if 1 < len(row) < width:
+            raise InputError(
+                f"row {number} of {name} has {len(row)} cells, but the header in row {header_row} has {_filled(header)}: "
+                "a cell is missing, or another separator is used there; correct the row"
+            )
 
 
 def _refuse_overflow(name: str, header: list[str | None], rest: list[tuple[int, Row]], header_row: int) -> None:

@@ -74,18 +74,21 @@ def grid_of_text(text: str, name: str, encoding: str, suffix: str = ".csv") -> C
         raise InputError(f"{name} contains NUL characters, so it is damaged; save it again")
     separator = given or separator_of(text, suffix)
     refuse_large_text(text, name, separator)
-    blanks = not given and _by_blanks(text)
+    mixed = not given and _by_any_blanks(text)
+    blanks = mixed or (not given and _by_blanks(text))
     rows = blanks or rows_of(text, separator, name)
     if given:
         rows.insert(0, [])  # so that rows keep their numbers
     notes = []
     if encoding != "UTF-8":
         notes.append(noticed("encoding", encoding=encoding))
-    if blanks:
+    if mixed:
+        notes.append(noticed("mixed-separators"))
+    elif blanks:
         notes.append(noticed("separator", separator="blanks"))
     elif separator != "," and not (separator == "\t" and suffix == ".tsv"):
         notes.append(noticed("separator", separator=SEPARATORS.get(separator, repr(separator))))
-    return CellGrid(rows, name, tuple(notes))
+    return CellGrid(rows, name, tuple(notes), ragged=False)
 
 
 def refuse_large_text(text: str, name: str, separator: str) -> None:
@@ -124,6 +127,15 @@ def separator_of(text: str, suffix: str = ".csv") -> str:
         if score > best_score:
             best, best_score = separator, score
     return best
+
+
+def _by_any_blanks(text: str) -> list[Row]:
+    """Return the rows of a table whose header has blanks where the rows also have tabs, each as wide, or nothing."""
+    header, _, body = text.partition("\n")
+    if "\t" not in body[:10_000] or any(separator in header for separator in SEPARATORS) or " " not in header.strip():
+        return []
+    rows: list[Row] = [[*line.split()] for line in text.splitlines()]
+    return rows if {len(row) for row in rows if row} == {len(rows[0])} and len(rows[0]) > 1 else []
 
 
 def _by_blanks(text: str) -> list[Row]:

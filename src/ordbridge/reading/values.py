@@ -197,8 +197,8 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
     if order is None:
         raise InputError(
             f"the ratings in column {column!r} are words whose order is not known: "
-            f"{', '.join(map(repr, labels))} (as they come in the file); put them in order from low to high: "
-            f"levels={labels!r}"
+            f"{', '.join(map(repr, labels))}; give levels= with these labels from low to high, or rating= with another "
+            "column if they are no ratings"
         )
     return order
 

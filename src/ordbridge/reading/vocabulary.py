@@ -1,4 +1,5 @@
-"""The words by which columns are recognised (``words.toml``), in English, French, German and Spanish."""
+"""The words by which columns are recognised (``words.toml``), in English, French, German, Spanish, Italian, Dutch and
+Portuguese."""
 
 from __future__ import annotations
 
@@ -16,10 +17,14 @@ __all__ = [
     "is_summary",
     "is_test_of_attention",
     "label_role",
+    "may_be_lower",
+    "name_words",
     "numbered_role",
     "plain",
     "rank_of",
+    "says_lower",
     "says_rating",
+    "words_of",
 ]
 
 
@@ -46,6 +51,7 @@ _RANKS = {
     for role, tiers in _FILE["roles"].items()
 }
 CRITERIA, ASIDE, SUMMARY, FILLERS = (frozenset(_WORDS[name]) for name in ("criteria", "aside", "summary", "fillers"))
+ABOUT_PEOPLE = frozenset(_WORDS["about_people"])
 _RANGE = re.compile(r"[(\[]?\b\d+\s*(-|–|to|bis|à|a)\s*\d+\b[)\]]?")
 _PARENTHESIS = re.compile(r"\([^)]*\)|#")
 _ENDING = re.compile(r"(?<=.)(ids?|no|nr|num|number|name|code|key|idx|label|nummer|numero)$")
@@ -64,6 +70,42 @@ _INSTRUCTED = re.compile(  # "please select 3", but not "select a number from 1 
     r"[\"'“„«]?\d+(?! ?([-–—]|to|or|bis|oder|à|ou|a|o) ?\d)",
     re.IGNORECASE,
 )
+
+
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
+
+
+def words_of(kind: str) -> frozenset[str]:
+    """Return the words of a kind, such as ``"verdicts"``."""
+    return frozenset(_WORDS[kind])
+
+
+def name_words(name: str) -> list[str]:
+    """Return the words and numbers of a name, plain.
+
+    Examples
+    --------
+    >>> name_words("system1Id"), name_words("best_coh")
+    (['system', '1', 'id'], ['best', 'coh'])
+    """
+    return [plain(part) for part in _NAME_PARTS.findall(_without_accents(name)) if plain(part)]
+
+
+def says_lower(column: str) -> bool:
+    """Tell whether a name says that less is better: errors, penalties, ranks, times, costs.
+
+    Examples
+    --------
+    >>> says_lower("num_errors"), says_lower("Grammatical_error"), says_lower("error_free"), says_lower("fluency")
+    (True, True, False, False)
+    """
+    words = name_words(column)
+    return bool({*words, plain(column)} & words_of("lower")) and not {*words} & {"free", "no", "non", "without", "correction", "absence", "detection"}
+
+
+def may_be_lower(column: str) -> bool:
+    """Tell whether a criterion is often, but not always, worded so that less is better, as redundancy is."""
+    return bool({*name_words(column), plain(column)} & words_of("often_lower")) and not says_lower(column)
 
 
 def _names(kind: str, rest: str) -> re.Pattern[str]:
@@ -174,7 +216,9 @@ def is_aside(column: str) -> bool:
     measured = 1 < len(words) <= 3 and words[-1] in MEASURES
     ending = name.endswith(("time", "date", "comment", "comments", "seconds", "timestamp", "duration"))
     asked = _INSTRUCTED.search(column) is not None and " " in column.strip()
-    return name in ASIDE or measured or ending or asked or is_test_of_attention(column)
+    kept_by_crowdflower = column.startswith("_") and name not in CRITERIA and rank_of("participant", column) is None
+    about = bool({*words} & ABOUT_PEOPLE) and not criteria_in(column)
+    return name in ASIDE or measured or ending or asked or kept_by_crowdflower or about or is_test_of_attention(column)
 
 
 def is_test_of_attention(name: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ordbridge.errors import InputError
-from ordbridge.reading.exports import google_forms, label_studio, mturk, pairwise, potato, prolific, qualtrics, wmt
+from ordbridge.reading.exports import google_forms, label_studio, mturk, potato, prolific, qualtrics, wmt
 from ordbridge.reading.opening import sheet_of_records
 from ordbridge.reading.parts import Hints
 from ordbridge.reading.sheet import Sheet
@@ -18,7 +18,6 @@ __all__ = ["FORMATS", "export_of_json", "export_of_sheet"]
 Prepared = tuple[Sheet, Hints]
 
 _SHEETS: dict[str, tuple[str, Callable[[Sheet], bool], Callable[[Sheet], Prepared]]] = {
-    "pairwise": ("comparisons of two systems", pairwise.recognise, pairwise.prepare),
     "wmt": ("scores of WMT (Appraise)", wmt.recognise, wmt.prepare),
     "qualtrics": ("an export of Qualtrics", qualtrics.recognise, qualtrics.prepare),
     "mturk": ("batch results of Mechanical Turk", mturk.recognise, mturk.prepare),

@@ -80,6 +80,50 @@ KINDS: dict[str, FindingKind] = {
     "joined": FindingKind(
         "note", "{n:of column} of {source} added by participant ({key!r}), where {matched} of {of} participants are"
     ),
+    "names-twice": FindingKind("note", "columns of one name were numbered: {names} occur more than once"),
+    "mixed-separators": FindingKind(
+        "warning", "the header and the rows use different separators: cells were divided at blanks and tabs"
+    ),
+    "rows-chosen": FindingKind("note", "{n} of {of} rows have {where}; the others were left out"),
+    "spans-scored": FindingKind(
+        "note",
+        "{n:of row} of errors became {segments:of segment score}, the sum of {weights}; lower is better.",
+        "For other weights give `weights`.",
+    ),
+    "dummies": FindingKind("note", "the columns {columns} are 1 where a system made the text: taken for the systems"),
+    "lists-taken-apart": FindingKind("note", "lists in {columns} were taken apart, one row for each of their elements"),
+    "files-together": FindingKind("note", "{n:of file} read together, as column {column!r}: {names}"),
+    "shared-source": FindingKind(
+        "note",
+        "{column!r} is taken for the item, because all systems share it; {old!r} names one text of one system.",
+        "For another one give `item`.",
+    ),
+    "shared-source-proposed": FindingKind(
+        "warning", "every {old!r} belongs to one system, and all systems share {column!r}.", "Give {column!r} as `item`."
+    ),
+    "no-raters": FindingKind(
+        "warning",
+        "nothing says who rated: each text has one score.",
+        "Texts are analysed as they are; that other raters would score otherwise is not in the intervals.",
+    ),
+    "raters-unknown": FindingKind(
+        "warning",
+        "nobody knows who rated, and texts have several ratings.",
+        "Differences between raters are not in the intervals.",
+    ),
+    "lower-is-better": FindingKind(
+        "note", "a lower {column!r} is taken for the better one.", "If a higher one is better, give `higher_is_better`."
+    ),
+    "higher-taken-for-better": FindingKind(
+        "note", "a higher {column!r} is taken for the better one.", "If a lower one is better, give `lower_is_better`."
+    ),
+    "systems-share-no-items": FindingKind(
+        "error",
+        "{first} and {second} have no item in common, so a difference may be one of the items.",
+        "{advice}",
+    ),
+    "evidence": FindingKind("note", "{column!r} is the {role}: {name}, {content}"),
+    "evidence-against": FindingKind("note", "{column!r} has no role: {content}"),
     # what is wrong with ratings
     "several-criteria": FindingKind("note", "there are {n} criteria: {shown}.", "Analyse each separately."),
     "criteria-in-one-column": FindingKind(

@@ -1,0 +1,387 @@
+"""Pairs, ranks and best–worst choices: recognised, and kept apart from ratings as one row per comparison of two systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import pyarrow as pa
+
+from ordbridge.errors import InputError
+from ordbridge.reading.cell_types import is_missing
+from ordbridge.reading.parts import Asked, short_name
+from ordbridge.reading.sheet import Sheet
+from ordbridge.reading.values import as_numbers, looks_like_ratings
+from ordbridge.reading.vocabulary import name_words, plain, rank_of, says_rating, words_of
+
+__all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
+
+SCHEMA = pa.schema([(name, pa.string()) for name in ("rater", "item", "system_a", "system_b", "outcome", "criterion")])
+VERDICTS = words_of("verdicts")
+RANKS = words_of("ranks")
+TIES = words_of("ties")
+BEST, WORST = words_of("best"), words_of("worst")
+TEXTS = words_of("outputs")
+SIDES = {"a": 0, "b": 1, "1": 0, "2": 1, "left": 0, "right": 1, "first": 0, "second": 1, "links": 0, "rechts": 1}
+MOSTLY = 0.9  # share of verdicts that must be understood
+
+Cells = Sequence[str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Comparisons of two systems, one per row.
+
+    Attributes
+    ----------
+    table
+        ``rater``, ``item``, ``system_a``, ``system_b``, ``outcome`` (``"a"``, ``"b"``, ``"tie"``, or null) and
+        ``criterion``; what the file does not say is null. A ranking of k systems is k (k − 1) / 2 rows.
+    kind
+        ``"pairs"``, ``"ranks"`` or ``"best-worst"``.
+    source
+        The name of the file.
+    columns
+        From which columns systems and outcome were taken.
+    """
+
+    table: pa.Table
+    kind: str
+    source: str
+    columns: Mapping[str, str]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order of the file."""
+        both = [*self.table["system_a"].to_pylist(), *self.table["system_b"].to_pylist()]
+        return tuple(dict.fromkeys(str(name) for name in both if name is not None))
+
+
+class PreferencesFound(InputError):  # noqa: N818 (it says what the file is)
+    """A file holds comparisons and not ratings; ``preferences`` has them, or ``None`` where systems have no names."""
+
+    def __init__(self, message: str, preferences: Preferences | None = None) -> None:
+        super().__init__(message)
+        self.preferences = preferences
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found in the columns: for each comparison in a row, its systems, verdicts and labels."""
+
+    kind: str
+    systems: tuple[Cells, ...]
+    outcomes: tuple[Cells, ...]
+    """One column of outcomes ``a``, ``b``, ``tie`` for two systems, or a column of ranks for each system."""
+    columns: dict[str, str]
+    rater: str | None = None
+    criterion: str | None = None
+
+
+def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = None) -> None:
+    """Raise :class:`PreferencesFound` where a sheet holds comparisons and the user did not name other ratings."""
+    found = preferences_in(sheet, asked, systems)
+    if found is None:
+        return
+    word = {"pairs": "compares two systems in each row", "ranks": "ranks systems against each other",
+            "best-worst": "says which text is best and which is worst"}[found.kind]  # fmt: skip
+    n, k = found.table.num_rows, len(found.systems)
+    said = f"{n:,} comparison{'' if n == 1 else 's'} of {k} systems" if k else "systems without names"
+    raise PreferencesFound(
+        f"{sheet.name} {word} ({found.columns['outcome']}): {said}. These are preferences and not ratings, which "
+        "ordbridge cannot analyse yet; fit a Bradley–Terry model, as in R's BradleyTerry2",
+        found if k else None,
+    )
+
+
+def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = None) -> Preferences | None:
+    """Return the comparisons in a sheet, or ``None`` where it has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns = {"model_a": ["x", "x"], "model_b": ["y", "y"], "winner": ["model_b", "tie"]}
+    >>> preferences_in(Sheet(columns, np.array([2, 3]), "x.csv"), Asked()).table["outcome"].to_pylist()
+    ['b', 'tie']
+    """
+    finder = _Finder(sheet, asked, systems)
+    found = finder.found()
+    if not found:
+        return None
+    used = {name for one in found for name in one.columns["outcome"].split(", ")}
+    if asked.rating and not used & {*asked.rating}:
+        return None  # the user knows ratings beside the comparisons
+    return Preferences(finder.table(found), found[0].kind, sheet.name, found[0].columns)
+
+
+class _Finder:
+    def __init__(self, sheet: Sheet, asked: Asked, systems: Sequence[str] | None) -> None:
+        self.sheet, self.asked, self.given = sheet, asked, systems
+        self.words = {name: _words(name) for name in sheet.header}
+
+    def found(self) -> list[_Found]:
+        if systems := self.indexed_systems():
+            if ranked := self.ranked(systems):
+                return ranked
+            if self.is_rated():
+                return []
+            return self.judged(systems)
+        if self.is_rated():
+            return []
+        return self.one_column() or self.ranks_by_system() or self.long_ranks()
+
+    def is_rated(self) -> bool:
+        """Tell whether something else in the sheet is called a rating and looks like one."""
+        for name, words in self.words.items():
+            called = says_rating(short_name(name)) or rank_of("rating", short_name(name)) in (0, 1)
+            if not called or {*words} & {*VERDICTS, *RANKS, *BEST, *WORST}:
+                continue
+            cells = self.sheet.columns[name]
+            labels = {plain(cell) for cell in cells if not is_missing(cell)}
+            if len(labels) > 1 and looks_like_ratings(cells) and not labels <= {*SIDES, *TIES}:
+                return True
+        return False
+
+    # -- the systems of a row
+
+    def indexed_systems(self) -> list[dict[str, str]]:
+        """Return groups of columns that name the systems at the places a, b or 1, 2, 3 of a row."""
+        groups: dict[tuple[str, ...], dict[str, str]] = {}
+        for name, words in self.words.items():
+            for place, word in enumerate(words):
+                others = [*words[:place], *words[place + 1 :]]
+                if (word in SIDES or word.isdigit()) and any(rank_of("system", w) in (0, 1, 2) for w in others):
+                    if {*others} & {*RANKS, *VERDICTS, *TEXTS, "number", "length", "text", "output", "score", "rating"}:
+                        continue
+                    groups.setdefault((*words[:place], "*", *words[place + 1 :]), {}).setdefault(word, name)
+                    if word in SIDES and not word.isdigit():
+                        break
+        found = []
+        for group in groups.values():
+            if len(group) < 2 or not self.names_systems(group.values()):
+                continue
+            if set(group) <= {*SIDES} and {SIDES[side] for side in group} == {0, 1}:
+                found.append(dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]])))
+            elif all(side.isdigit() for side in group):
+                found.append(group)
+        return found
+
+    def names_systems(self, columns: Iterable[str]) -> bool:
+        """Tell whether columns hold names from one set, and not texts or numbers that are all different."""
+        labels = [{cell for cell in self.sheet.columns[name] if not is_missing(cell)} for name in columns]
+        everything = set().union(*labels)
+        n = len(self.sheet)
+        few = len(everything) <= max(4, n // 2) and not any(len(str(cell)) > 80 for cell in everything)
+        return few and len(everything) > 1
+
+    # -- outcomes
+
+    def ranked(self, groups: list[dict[str, str]]) -> list[_Found]:
+        """Find a rank for every system of a row."""
+        found = []
+        for group in groups:
+            by_side: dict[str, str] = {}
+            for name, words in self.words.items():
+                sides = [word for word in words if word in group]
+                if {*words} & RANKS and len(sides) == 1:
+                    by_side.setdefault(sides[0], name)
+            if set(by_side) == set(group):
+                systems = tuple(self.sheet.columns[name] for name in group.values())
+                ranks = tuple(self.sheet.columns[by_side[side]] for side in group)
+                said = ", ".join(by_side[side] for side in group)
+                found.append(_Found("pairs" if len(group) == 2 else "ranks", systems, ranks,
+                                    {"systems": ", ".join(group.values()), "outcome": said}))  # fmt: skip
+        return found
+
+    def judged(self, groups: list[dict[str, str]]) -> list[_Found]:
+        """Find a verdict about two systems of a row; several verdicts are raters, criteria, or pairs of their own."""
+        verdicts = {
+            name: [word for word in words if word not in VERDICTS and word not in BEST]
+            for name, words in self.words.items()
+            if {*words} & (VERDICTS | BEST) and not {*words} & WORST
+        }
+        found = []
+        pairs = [group for group in groups if len(group) == 2]
+        for group in pairs:
+            (side_a, a), (side_b, b) = group.items()
+            number = [word for word in self.words[a] if word.isdigit() and word not in (side_a, side_b)]
+            own = {name: rest for name, rest in verdicts.items() if len(pairs) == 1 or rest[-1:] == number[-1:]}
+            for name, rest in own.items():
+                cells = self.outcome(name, (a, b), (side_a, side_b))
+                if cells is None:
+                    continue
+                extra = " ".join(word for word in rest if word not in number) if len(own) > 1 or rest else ""
+                kind = "best-worst" if {*self.words[name]} & BEST else "pairs"
+                names = {"systems": f"{a}, {b}", "outcome": name}
+                who = {"rater": extra} if extra.isdigit() else {"criterion": extra or None}
+                both = (self.sheet.columns[a], self.sheet.columns[b])
+                found.append(_Found(kind, both, (cells,), names, **who))
+        return found
+
+    def outcome(self, name: str, columns: tuple[str, str], sides: tuple[str, str]) -> Cells | None:
+        """Return verdicts as a, b and tie, or ``None`` where they are something else."""
+        a, b = (self.sheet.columns[column] for column in columns)
+        cells: list[str | None] = []
+        understood = present = 0
+        for place, cell in enumerate(self.sheet.columns[name]):
+            said = None if is_missing(cell) else plain(str(cell))
+            found = None
+            if said is not None:
+                present += 1
+                first = {plain(columns[0]), plain(short_name(columns[0])), sides[0], plain(a[place] or "a")}
+                second = {plain(columns[1]), plain(short_name(columns[1])), sides[1], plain(b[place] or "b")}
+                found = "a" if said in first else "b" if said in second else "tie" if said in TIES else None
+                if found is None and (side := _side(said)) is not None:
+                    found = "ab"[side]
+                understood += found is not None
+            cells.append(found)
+        return cells if present and understood >= MOSTLY * present else None
+
+    def one_column(self) -> list[_Found]:
+        """Find a verdict without columns for both systems: one of them has a column, or the user names both."""
+        names = {plain(short_name(name)): name for name in self.sheet.header}
+        if {"chosen", "rejected"} <= names.keys():
+            empty = [None] * len(self.sheet)
+            return [_Found("pairs", (empty, empty), (["a"] * len(self.sheet),),
+                           {"systems": "chosen, rejected", "outcome": names["chosen"]})]  # fmt: skip
+        verdicts = [name for name, words in self.words.items() if {*words} & VERDICTS]
+        for name in verdicts:
+            labels = {cell for cell in self.sheet.columns[name] if not is_missing(cell)}
+            if not 2 <= len(labels) <= 40:
+                continue
+            if other := self.against_one(name, labels):
+                return [other]
+            said = {plain(str(cell)) for cell in labels}
+            if all(one in TIES or _side(one) is not None for one in said) and any(_side(one) == 1 for one in said):
+                words = [word for word in said if not word.isdigit()]
+                if not words and not {*self.words[name]} & (VERDICTS - {"choice", "vote", "outcome"}):
+                    continue  # choices 1 and 2 may be points of a scale
+                both = self.given or (None, None)
+                if len(both) != 2:
+                    raise InputError(f"systems={list(both)!r} needs two names: those of a and b")
+                outcome = [None if is_missing(c) else "tie" if plain(str(c)) in TIES else "ab"[_side(plain(str(c))) or 0]
+                           for c in self.sheet.columns[name]]  # fmt: skip
+                systems = tuple([one] * len(self.sheet) for one in both)
+                return [_Found("pairs", systems, (outcome,), {"systems": "systems=", "outcome": name})]
+        return []
+
+    def against_one(self, name: str, labels: set[str | None]) -> _Found | None:
+        """Find a column that names the other system, where one system is in every comparison."""
+        cells = self.sheet.columns[name]
+        plain_labels = {plain(str(label)): str(label) for label in labels if plain(str(label)) not in TIES}
+        for other, theirs in self.sheet.columns.items():
+            names = {plain(str(cell)) for cell in theirs if not is_missing(cell)}
+            left = [label for key, label in plain_labels.items() if key not in names]
+            if other == name or len(left) != 1 or not 1 <= len(names) <= 40 or not names & plain_labels.keys():
+                continue
+            one = left[0]
+            outcome = ["tie" if plain(str(cell)) in TIES else "a" if cell == one else
+                       "b" if plain(str(cell)) == plain(str(their)) else None
+                       for cell, their in zip(cells, theirs, strict=True)]  # fmt: skip
+            present = sum(not is_missing(cell) for cell in cells)
+            if sum(cell is not None for cell in outcome) >= MOSTLY * present:
+                return _Found("pairs", ([one] * len(self.sheet), theirs), (outcome,),
+                              {"systems": f"{one}, {other}", "outcome": name})  # fmt: skip
+        return None
+
+    def ranks_by_system(self) -> list[_Found]:
+        """Find a column of ranks for each system: rank_A, rank_B, rank_C, different in every row."""
+        columns = {name: [w for w in words if w not in RANKS] for name, words in self.words.items() if {*words} & RANKS}
+        columns = {name: rest for name, rest in columns.items() if rest and rest != ["id"]}
+        if len(columns) < 2 or not self.are_ranks([self.sheet.columns[name] for name in columns]):
+            return []
+        systems = tuple([" ".join(rest)] * len(self.sheet) for rest in columns.values())
+        ranks = tuple(self.sheet.columns[name] for name in columns)
+        return [_Found("ranks", systems, ranks, {"systems": ", ".join(columns), "outcome": ", ".join(columns)})]
+
+    def are_ranks(self, columns: Sequence[Cells]) -> bool:
+        numbers = [as_numbers(cells)[0] for cells in columns]
+        k = len(columns)
+        rows = list(zip(*numbers, strict=True))
+        return sum(min(row) == 1 and max(row) <= k for row in rows) >= MOSTLY * len(rows)
+
+    def long_ranks(self) -> list[_Found]:
+        """Find a rank beside each system, one system per row: systems of an item and rater are compared."""
+        ranks = [name for name, words in self.words.items() if {*words} & RANKS and words != ["id"]]
+        ranks = [name for name in ranks if self.are_whole(name)]
+        system = self.role("system")
+        if len(ranks) != 1 or system is None:
+            return []
+        keys = [self.sheet.columns[name] for role in ("participant", "item") if (name := self.role(role))]
+        groups: dict[tuple[str | None, ...], list[int]] = {}
+        for place, key in enumerate(zip(*keys, strict=True) if keys else [()] * len(self.sheet)):
+            groups.setdefault(key, []).append(place)
+        cells, number = self.sheet.columns[system], as_numbers(self.sheet.columns[ranks[0]])[0]
+        whole = [min(number[places]) == 1 and max(number[places]) <= len(places) for places in groups.values()]
+        if sum(whole) < MOSTLY * len(whole) or max(map(len, groups.values())) < 2:
+            return []
+        self.long = [(i, j) for places in groups.values() for i, j in combinations(places, 2)]
+        names = {"systems": system, "outcome": ranks[0]}
+        return [_Found("ranks", (cells,), (self.sheet.columns[ranks[0]],), names)]
+
+    def are_whole(self, name: str) -> bool:
+        numbers = as_numbers(self.sheet.columns[name])[0]
+        return bool(((numbers >= 1) & (numbers == numbers.round())).mean() >= MOSTLY)
+
+    # -- the table
+
+    def role(self, role: str) -> str | None:
+        """Return the column of a role: the one that was named, or the surest by name, the finest of equals."""
+        if (given := getattr(self.asked, role)) is not None:
+            return given if given in self.sheet.columns else None
+        ranks = {n: r for n in self.sheet.header if (r := rank_of(role, short_name(n))) is not None}
+        kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
+        ranks = {name: rank for name, rank in ranks.items() if kinds[name] > 1 or role == "participant"}
+        return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
+
+    def table(self, found: list[_Found]) -> pa.Table:
+        roles = {"rater": self.role("participant"), "item": self.role("item"), "criterion": self.role("criterion")}
+        labels = {
+            name: self.sheet.columns[column] if column else [None] * len(self.sheet) for name, column in roles.items()
+        }
+        rows: list[dict[str, str | None]] = []
+        for one in found:
+            own = {name: value for name, value in (("rater", one.rater), ("criterion", one.criterion)) if value}
+            for i, j, a, b in self.compared(one):
+                shared = {name: cells[i] for name, cells in labels.items()} | own
+                if one.rater and labels["rater"][i] is not None:
+                    shared["rater"] = labels["rater"][i]
+                rows.append(shared | {"system_a": a[i], "system_b": b[j], "outcome": self.winner(one, i, j, a, b)})
+        return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+    def compared(self, one: _Found) -> Iterable[tuple[int, int, Cells, Cells]]:
+        if len(one.systems) == 1:
+            return [(i, j, one.systems[0], one.systems[0]) for i, j in self.long]
+        return [(i, i, a, b) for i in range(len(self.sheet)) for a, b in combinations(one.systems, 2)]
+
+    def winner(self, one: _Found, i: int, j: int, a: Cells, b: Cells) -> str | None:
+        if len(one.outcomes) == 1 and len(one.systems) == 2:
+            return one.outcomes[0][i]
+        rank_of_system = dict(zip(map(id, one.systems), one.outcomes, strict=True))
+        first, second = as_numbers([rank_of_system[id(a)][i], rank_of_system[id(b)][j]])[0]
+        return "a" if first < second else "b" if second < first else "tie" if first == second else None
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name: system1Id is system, 1, id; systema3 is system, a, 3."""
+    words: list[str] = []
+    for word in name_words(short_name(name)):
+        if word[-1:] in ("a", "b") and len(word) > 3 and rank_of("system", word[:-1]) in (0, 1):
+            words += [word[:-1], word[-1]]
+        else:
+            words.append(word)
+    return words
+
+
+def _side(said: str) -> int | None:
+    """Return which of two a verdict names: A, model_b, system 1, "left is better"."""
+    words = name_words(said) or [said]
+    sides = {SIDES[word] for word in words if word in SIDES}
+    if len(sides) != 1:
+        found = re.fullmatch(r"(?:system|model|response|answer|option|text|summary|output|translation)?([ab12])", said)
+        return SIDES[found[1]] if found else None
+    known = {*SIDES, *TEXTS, *VERDICTS, "is", "better", "system", "model", "option", "the", "much", "slightly", "text"}
+    return sides.pop() if all(word in known for word in words) else None
+
