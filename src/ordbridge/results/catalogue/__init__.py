@@ -12,6 +12,7 @@ from ordbridge.results.catalogue.kind import FindingKind
 from ordbridge.results.catalogue.models import KINDS as MODELS
 from ordbridge.results.catalogue.planning import KINDS as PLANNING
 from ordbridge.results.catalogue.power import KINDS as POWER
+from ordbridge.results.catalogue.preferences import KINDS as PREFERENCES
 from ordbridge.results.catalogue.reading import KINDS as READING
 from ordbridge.results.catalogue.reliability import KINDS as RELIABILITY
 
@@ -23,6 +24,7 @@ PARTS = {
     "models": MODELS,
     "planning": PLANNING,
     "power": POWER,
+    "preferences": PREFERENCES,
     "reading": READING,
     "reliability": RELIABILITY,
 }
