@@ -31,7 +31,9 @@ from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
+from ordbridge.preferences import PreferenceComparison, compare_preferences
 from ordbridge.reading import RatingTable, check, read
+from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
 from ordbridge.support.progress import Progress, part_of
@@ -106,7 +108,7 @@ def compare(
     conf_level: float = 0.95,
     force: bool = False,
     options: CompareOptions | None = None,
-) -> Comparison:
+) -> Comparison | PreferenceComparison:
     """Say which system is rated higher, by how much, and how sure that is.
 
     By default the answer is about expected ratings: differences in points, for new participants and items, from linear
@@ -174,8 +176,15 @@ def compare(
     choice("adjust", adjust, ADJUSTMENTS)
     if (adjust == "dunnett") != (reference is not None) and adjust in ("dunnett", "tukey"):
         raise InputError("adjust='dunnett' needs reference=, a system to compare with; adjust='tukey' is for all pairs")
+    if isinstance(data, Preferences):
+        return _preferences(data, adjust, engine, conf_level, options)
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
-    ratings = read(data, rating=rating, **roles)
+    try:
+        ratings = read(data, rating=rating, **roles)
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            raise
+        return _preferences(recognised.preferences, adjust, engine, conf_level, options)
     if "system" not in ratings.table.column_names:
         raise InputError(
             f"no column of {ratings.source} was recognised as the system; give system= with one of "
@@ -186,6 +195,16 @@ def compare(
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
     answers, failures = _analyses(ratings, asked, has(noticed, "duplicated-rows"))
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+
+
+def _preferences(
+    data: Preferences, adjust: str, engine: str, conf_level: float, options: CompareOptions
+) -> PreferenceComparison:
+    """Hand comparisons over; what only ratings have is refused."""
+    if adjust in ("tukey", "dunnett"):
+        raise InputError(f"adjust={adjust!r} is for ratings; of comparisons use holm, bonferroni, sidak, fdr or none")
+    settings = {"adjust": adjust, "correct": options.correct, "link": options.link}
+    return compare_preferences(data, engine=engine, conf_level=conf_level, **settings)
 
 
 def _question(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ordbridge.comparison.analysis import Analysis
 from ordbridge.comparison.family import Corrected
-from ordbridge.comparison.letters import letters
+from ordbridge.support.letters import letters
 from ordbridge.comparison.scale import Scale
 
 __all__ = [

@@ -180,7 +180,7 @@ def fit_tied(data: Comparisons) -> TiedFit:
         hessian = _outer_hessian(model, x, len(x))
         at = np.flatnonzero(free)
         covariance[np.ix_(at, at)] = np.linalg.inv(hessian[np.ix_(at, at)])
-        covariance = covariance[outer:, outer:]
+        covariance = (covariance + covariance.T)[outer:, outer:] / 2
     else:
         covariance = near.covariance
     spacing, sd, beta = model.split(x)

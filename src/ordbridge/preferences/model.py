@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ __all__ = ["PreferenceFit", "prefer"]
 
 RANDOM = ("auto", "none", "slopes", "tied")
 FEW_SYSTEMS = 4  # for which R's clmm has full slopes
+FEW_LEVELS = 10
 NAMES = {2: "Bradley–Terry model", 3: "Rao–Kupper model"}
 
 
@@ -212,7 +212,9 @@ def fit_table(
     if reference is not None and reference not in table.systems:
         raise InputError(f"there is no system {reference!r}; there are {', '.join(table.systems)}")
     groups, said = ((), ()) if random == "none" else random_groupings(table, table.kind == "ranks")
-    groups, said = _that_fit(table, groups, said)
+    groups, said = that_fit(table, groups, said)
+    said = (*said, *(found("preferences-wald", role=name, n=n) for name in groups
+                     if (n := len(getattr(table, f"{name}s"))) < FEW_LEVELS))  # fmt: skip
     few = len(table.systems) <= FEW_SYSTEMS
     tied = bool(groups) and (random == "tied" or (random == "auto" and (engine == "fast" or not few)))
     if tied:
@@ -220,7 +222,7 @@ def fit_table(
     return _ordinal(table, reference, position, link, groups, engine, timeout, said)
 
 
-def _that_fit(
+def that_fit(
     table: PairTable, groups: tuple[str, ...], said: tuple[Finding, ...]
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     """Leave out a second grouping with more level:system pairs than can be handled."""
@@ -295,7 +297,9 @@ def _ordinal(
     columns = {f"x{k}": X[:, k] for k in range(1, S)}
     names = list(columns)
     frame: dict[str, Any] = {"y": y + 1, **columns} | {name: getattr(table, name) for name in groups}
-    mirrored = not complete or (count == 2 and not position and engine == "r")
+    # ordinal drops answers that nobody gave, and a system where the columns add up to a constant: mirrored rows keep both
+    constant = not table.position_identified()
+    mirrored = not complete or constant or (count == 2 and not position and engine == "r")
     options: dict[str, Any] = {"link": link, "engine": engine, "timeout": timeout}
     if mirrored:
         if position:

@@ -21,6 +21,7 @@ __all__ = ["PairTable", "one_sided", "pair_table", "require_connected"]
 
 WORDS = {"a": 1, "b": -1, "tie": 0}
 FEWEST_LEVELS = 3  # of a random grouping
+BOTH_ORDERS = 0.05  # share of comparisons in the rarer order of their pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,13 @@ class PairTable:
         X[np.arange(len(met)), met[:, 0]] = 1.0
         X[np.arange(len(met)), met[:, 1]] -= 1.0
         return bool(np.linalg.matrix_rank(np.column_stack([X, np.ones(len(met))])) > np.linalg.matrix_rank(X))
+
+    def shown_both_ways(self) -> bool:
+        """Tell whether pairs were shown in both orders often enough to separate position from strength."""
+        S = len(self.systems)
+        shown = np.zeros((S, S))
+        np.add.at(shown, (self.first, self.second), 1.0)
+        return bool(np.minimum(shown, shown.T).sum() >= 2 * BOTH_ORDERS * self.n)
 
     def coded(self, groups: Sequence[str] = (), position: bool = False, link: str = "logit") -> Comparisons:
         """Return the rows for the native engine, with these groupings (``"rater"``, ``"item"``) random."""

@@ -35,6 +35,8 @@ class Comparisons:
     """For each random grouping the level of every row, from 0."""
     position: bool = False
     link: str = "logit"
+    extra: np.ndarray | None = None
+    """A column of its own for some pairs of systems: its number for each row, −1 for none."""
 
     @property
     def n(self) -> int:
@@ -43,8 +45,9 @@ class Comparisons:
 
     @property
     def coefficients(self) -> int:
-        """How many: systems but the first, and the position."""
-        return self.systems - 1 + self.position
+        """How many: systems but the first, columns of pairs, and the position."""
+        pairs = 0 if self.extra is None else int(self.extra.max()) + 1
+        return self.systems - 1 + pairs + self.position
 
 
 @dataclass(eq=False)
@@ -120,17 +123,19 @@ class Tied:
         if self.integrate:
             columns += [np.where(one >= 0, self.random_rest + one, -1) for one in system]
             values += [np.ones(n), -np.ones(n)]
+            if data.extra is not None:
+                own = data.extra[self.rows]
+                columns.append(np.where(own >= 0, self.random_rest + S - 1 + own, -1))
+                values.append(np.where(a < b, 1.0, -1.0))
             if data.position:
-                columns.append(np.full(n, self.random_rest + S - 1))
+                columns.append(np.full(n, self.random_rest + data.coefficients - 1))
                 values.append(np.ones(n))
         self.rest = self.random_rest + (data.coefficients if self.integrate else 0)
-        shape = (n, len(columns))
         self.solver = _core.TiedSolver(
             np.ascontiguousarray(level, dtype=np.int64), plus, minus,
             np.column_stack(columns).astype(np.int64).ravel() if columns else np.empty(0, dtype=np.int64),
             np.column_stack(values).ravel() if columns else np.empty(0), self.width, self.rest, self.random_rest,
         )  # fmt: skip
-        self.shape = shape
         self.y = data.y[self.rows]
 
     # -- evaluation, with rows in the order of the blocks
@@ -151,13 +156,21 @@ class Tied:
     def _offset(self, beta: np.ndarray) -> np.ndarray:
         strength = np.concatenate([beta[: self.data.systems - 1], [0.0]])  # the last one for column −1
         a, b = self._coefficient_columns
-        return strength[a] - strength[b] + (beta[-1] if self.data.position else 0.0)
+        out = strength[a] - strength[b] + (beta[-1] if self.data.position else 0.0)
+        if (own := self.data.extra) is not None:
+            pairs = np.concatenate([beta[self.data.systems - 1 :], [0.0]])  # the last one for column −1
+            out += np.where(a < b, 1.0, -1.0) * pairs[own[self.rows]]
+        return np.asarray(out)
 
     def _pulled_coefficients(self, rows: np.ndarray) -> np.ndarray:
         a, b = self._coefficient_columns
         S = self.data.systems
         by_system = np.bincount(a + 1, rows, S) - np.bincount(b + 1, rows, S)
-        return np.concatenate([by_system[1:], [rows.sum()] if self.data.position else []])
+        by_pair = np.empty(0)
+        if (own := self.data.extra) is not None:
+            signed = np.where(a < b, 1.0, -1.0) * rows
+            by_pair = np.bincount(own[self.rows] + 1, signed, int(own.max()) + 2)[1:]
+        return np.concatenate([by_system[1:], by_pair, [rows.sum()] if self.data.position else []])
 
     def mode(self, x: np.ndarray, gradient: bool = True) -> Mode:
         """Find the mode and evaluate Laplace's approximation there, with its gradient."""

@@ -28,4 +28,48 @@ KINDS: dict[str, FindingKind] = {
     "tied-natively": FindingKind(
         "note", "one variance per grouping cannot be written as an R formula: the native engine fitted it."
     ),
+    "always-wins": FindingKind(
+        "warning",
+        "{systems} never lost a point against the others: no finite strength exists.",
+        "Compare closer opponents.",
+    ),
+    "always-loses": FindingKind(
+        "warning",
+        "{systems} never got a point against the others: no finite strength exists.",
+        "Compare closer opponents.",
+    ),
+    "sign-test": FindingKind("note", "p comes from an exact sign test over {n} raters or items, whichever are fewer."),
+    "items-ranked-once": FindingKind(
+        "note", "the {n} items were ranked once each, so item preferences cannot be told from chance."
+    ),
+    "exploded-rankings": FindingKind(
+        "warning",
+        "the pairs come from rankings and are not independent: a plain Bradley–Terry test would reject too often.",
+        "Standard errors here allow for it.",
+    ),
+    "position-unknown": FindingKind(
+        "warning",
+        "pairs are shown in one order only, so a preference for the first place would look like one for a system.",
+        "Next time show both orders.",
+    ),
+    "position-bias": FindingKind(
+        "warning", "what is shown first wins {share:.1f} % of the time between equals ({p:p}); win rates allow for it."
+    ),
+    "few-for-preferences": FindingKind(
+        "warning", "{n} {role}s only: t tests with few degrees of freedom; conclusions about other {role}s are weak."
+    ),
+    "intransitive": FindingKind(
+        "warning",
+        "one strength per system does not describe all pairs ({p:p}): some systems beat others in circles.",
+        "Read the table of pairs.",
+    ),
+    "preferences-wald": FindingKind(
+        "warning",
+        "with {n} {role}s Wald's test rejects too often.",
+        "Use `compare`, whose t tests allow for it.",
+    ),
+    "naive-preferences": FindingKind(
+        "note",
+        "without raters and items as random effects, {naive} of {n} pairs would differ significantly; with them {here}.",
+    ),
 }
