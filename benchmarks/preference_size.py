@@ -3,8 +3,8 @@
     python benchmarks/preference_size.py --datasets 300 --out preference_size.csv
 
 Raters × items are crossed, every pair of systems once in each cell, raters and items with preferences of SD 0.5. Of two
-systems there are 20 items, of four 10. A false alarm is any pair with a corrected p-value below .05 among equal systems;
-coverage is that of the 95 % intervals of single pairs where systems differ. Results are kept and added to.
+systems there are 20 items, of four 10. A false alarm is any pair with a corrected p-value below .05 among equal
+systems; coverage is that of the 95 % intervals of single pairs where systems differ. Results are kept and added to.
 """
 
 from __future__ import annotations
@@ -93,8 +93,10 @@ def main() -> None:
         null, other = ([row for row in mine if (row["effect"] == 0) == equal] for equal in (True, False))
         if null and other:
             alarm = np.mean([row["alarm"] for row in null])
-            covered = [sum(r["covered"] for r in part) / max(1, sum(r["pairs"] for r in part)) for part in (null, other)]
-            print(f"| {cell[0]} | {cell[1]} | {cell[2]} | {alarm:.3f} | {covered[0]:.3f} | {covered[1]:.3f} | {len(null)} |")
+            covered = [
+                sum(r["covered"] for r in part) / max(1, sum(r["pairs"] for r in part)) for part in (null, other)
+            ]
+            print("", *cell, *(f"{x:.3f}" for x in (alarm, *covered)), len(null), "", sep=" | ")
 
 
 if __name__ == "__main__":

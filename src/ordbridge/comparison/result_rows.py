@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ordbridge.comparison.analysis import Analysis
 from ordbridge.comparison.family import Corrected
-from ordbridge.support.letters import letters
 from ordbridge.comparison.scale import Scale
+from ordbridge.support.letters import letters
 
 __all__ = [
     "design_row",

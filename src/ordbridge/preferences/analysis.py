@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ordbridge.errors import InputError
+from ordbridge.errors import FitError, InputError
 from ordbridge.preferences.consistency import agreement, circular_triads, intransitivity, looks_ranked
 from ordbridge.preferences.fitting import Restricted, restricted
 from ordbridge.preferences.model import fit_table, model_name, that_fit
+from ordbridge.preferences.rankings import Rankings, fit_rankings, rankings_of
 from ordbridge.preferences.rows import row_terms
 from ordbridge.preferences.table import PairTable, one_sided, random_groupings, require_connected, said_systems
 from ordbridge.preferences.win_rates import WinRates
 from ordbridge.results.finding import Finding, found
 
-__all__ = ["PairTest", "PreferenceAnalysis", "analyse"]
+__all__ = ["PreferenceAnalysis", "TestedContrast", "analyse"]
 
 FEW = 10
+LARGEST = 12.0  # on the latent scale: what is larger has no finite estimate
 PENALTY = 0.1  # between 0 (7 % false alarms with three raters) and 1 (none at all): benchmarks/preference_size.py
 
 
 @dataclass(frozen=True)
-class PairTest:
+class TestedContrast:
     """Two systems: how much stronger the first is, and how sure that is; latent scale."""
 
     a: int
@@ -55,7 +57,7 @@ class PreferenceAnalysis:
     rates: WinRates
     strengths: np.ndarray
     """Of the systems in ``core``, in their order, mean 0."""
-    tests: tuple[PairTest, ...]
+    tests: tuple[TestedContrast, ...]
     naive_p: np.ndarray
     """Of the same tests without raters and items, as printed by R's clm."""
     position: dict[str, Any] | None
@@ -68,9 +70,7 @@ class PreferenceAnalysis:
     findings: tuple[Finding, ...] = field(default=())
 
 
-def analyse(
-    table: PairTable, criterion: str | None, link: str, engine: str, checks: bool = True
-) -> PreferenceAnalysis:
+def analyse(table: PairTable, criterion: str | None, link: str, engine: str, checks: bool = True) -> PreferenceAnalysis:
     """Analyse one criterion; without ``checks`` only what the tests and intervals need."""
     if len(table.systems) < 2:
         raise InputError("there is one system only: nothing is compared")
@@ -94,15 +94,23 @@ def analyse(
     if ranked:
         said.append(found("exploded-rankings"))
     free = inner.shown_both_ways() and not ranked
+    fit = _with_position(inner, groups, link) if free else None
+    free = fit is not None
     if not free and not ranked:
         said.append(found("position-unknown"))
-    fit = restricted(inner.coded(groups, free, link), PENALTY)
+    orders = rankings_of(inner) if ranked and link == "logit" else None
+    if orders is not None:
+        fit = _ranked(inner, orders, groups)
+        said = [one for one in said if one.code != "exploded-rankings"]
+    elif fit is None:
+        fit = restricted(inner.coded(groups, False, link), PENALTY)
     if not fit.converged:
         said.append(found("preferences-not-converged"))
-    if ranked and not groups:
+    robust = ranked and not groups and orders is None
+    if robust:
         fit = _robust(inner, fit, link)
     rates = _rates(fit, free, link)
-    tests = tuple(_tests(inner, fit, core, ranked and not groups))
+    tests = tuple(_tests(inner, fit, core, robust))
     naive = _naive(inner, free, link, engine) if checks else np.full(len(tests), np.nan)
     for name in groups:
         levels = len(getattr(inner, f"{name}s"))
@@ -118,19 +126,35 @@ def analyse(
     same = agreement(table)
     strengths = np.concatenate([[0.0], fit.coefficients[: len(core) - 1]])
     system_rates = _system_rates(fit, rates, strengths, inner)
+    name = model_name(inner, link) if orders is None else "Plackett–Luce model"
     return PreferenceAnalysis(
-        table, criterion, model_name(inner, link), groups, ranked, tuple(core), tuple(above), tuple(below), fit, rates,
+        table, criterion, name, groups, ranked, tuple(core), tuple(above), tuple(below), fit, rates,
         strengths - strengths.mean(), tests, naive, position, consistency, triads, same, system_rates, engine,
         tuple(said),
     )  # fmt: skip
 
 
+def _with_position(table: PairTable, groups: tuple[str, ...], link: str) -> Restricted | None:
+    """Return the fit with a position effect, or ``None`` where that has no finite estimate."""
+    try:
+        fit = restricted(table.coded(groups, True, link), PENALTY)
+    except FitError:
+        return None
+    return fit if np.abs(fit.coefficients).max() < LARGEST and np.isfinite(fit.covariance).all() else None
+
+
+def _ranked(table: PairTable, orders: tuple[np.ndarray, np.ndarray], groups: tuple[str, ...]) -> Restricted:
+    """Fit rankings as rankings, and not as pairs."""
+    order, row = orders
+    return fit_rankings(
+        Rankings(order, len(table.systems), tuple(getattr(table, name)[row] for name in groups)), PENALTY
+    )
+
+
 def _rates(fit: Restricted, free: bool, link: str) -> WinRates:
     edge = fit.cuts[np.isfinite(fit.cuts) & (fit.cuts > 0)]
     tie = float(edge[0]) if len(fit.cuts) % 2 == 0 and len(edge) else 0.0
-    return WinRates(
-        float(np.sqrt(2 * (fit.sd**2).sum())), tie, float(fit.coefficients[-1]) if free else 0.0, link
-    )
+    return WinRates(float(np.sqrt(2 * (fit.sd**2).sum())), tie, float(fit.coefficients[-1]) if free else 0.0, link)
 
 
 def _contrast(size: int, a: int, b: int) -> np.ndarray:
@@ -141,7 +165,7 @@ def _contrast(size: int, a: int, b: int) -> np.ndarray:
     return out
 
 
-def _tests(table: PairTable, fit: Restricted, core: Sequence[int], robust: bool) -> list[PairTest]:
+def _tests(table: PairTable, fit: Restricted, core: Sequence[int], robust: bool) -> list[TestedContrast]:
     S = len(table.systems)
     met = np.zeros((S, S), dtype=int)
     np.add.at(met, (table.first, table.second), 1)
@@ -149,7 +173,9 @@ def _tests(table: PairTable, fit: Restricted, core: Sequence[int], robust: bool)
     out = []
     for a, b in combinations(range(S), 2):
         estimate, error, df, p = fit.test(_contrast(len(fit.coefficients), a, b))
-        out.append(PairTest(core[a], core[b], estimate, error, df, p, int(met[a, b]), "robust t" if robust else "t"))
+        out.append(
+            TestedContrast(core[a], core[b], estimate, error, df, p, int(met[a, b]), "robust t" if robust else "t")
+        )
     return out
 
 
@@ -168,7 +194,8 @@ def _robust(table: PairTable, fit: Restricted, link: str) -> Restricted:
 
     References
     ----------
-    Liang, K.-Y. & Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models. Biometrika 73, 13–22.
+    Liang, K.-Y. & Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models. Biometrika 73,
+    13–22.
     """
     cluster = table.item if table.item is not None else table.rater
     if cluster is None:
@@ -224,7 +251,7 @@ def _always(table: PairTable, criterion: str | None, link: str, ranked: bool, en
     units = [len(names) for names in (table.raters, table.items) if names] or [table.n]
     n = min(units)
     p = float(min(1.0, 2 * 0.5**n))
-    test = PairTest(best, 1 - best, np.inf, np.nan, np.nan, p, table.n, "sign")
+    test = TestedContrast(best, 1 - best, np.inf, np.nan, np.nan, p, table.n, "sign")
     said = (*table.findings, found("always-wins", systems=table.systems[best], n=1), found("sign-test", n=n))
     return PreferenceAnalysis(
         table, criterion, model_name(table, link), (), ranked, (best, 1 - best), (), (), None, WinRates(0.0),

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy import special, stats
 
 from ordbridge.errors import FitError, InputError
 from ordbridge.models.engines import engine_name
 from ordbridge.models.inference.adjust import ADJUSTMENTS, adjusted_p
-from ordbridge.preferences.analysis import PairTest, PreferenceAnalysis, analyse
+from ordbridge.preferences.analysis import PreferenceAnalysis, TestedContrast, analyse
 from ordbridge.preferences.result import PreferenceComparison
 from ordbridge.preferences.rows import LINKS
 from ordbridge.preferences.table import PairTable, pair_table
@@ -28,7 +28,7 @@ __all__ = ["TestedPair", "compare_preferences", "corrected", "interval"]
 class TestedPair:
     """A tested pair with its corrected p-value, and the level of its interval."""
 
-    test: PairTest
+    test: TestedContrast
     p_adjusted: float
     level: float
     naive: float
@@ -111,7 +111,8 @@ def _analyses(
 ) -> tuple[list[PreferenceAnalysis], Mapping[str | None, Exception]]:
     if table.criterion is None:
         return [analyse(table, None, link, engine)], {}
-    answers, failures = [], {}
+    answers: list[PreferenceAnalysis] = []
+    failures: dict[str | None, Exception] = {}
     for place, name in enumerate(table.criteria):
         only = name if len(table.criteria) > 1 else None
         try:
@@ -125,7 +126,9 @@ def _analyses(
     return answers, failures
 
 
-def corrected(answers: Sequence[PreferenceAnalysis], adjust: str, together: bool, alpha: float) -> list[list[TestedPair]]:
+def corrected(
+    answers: Sequence[PreferenceAnalysis], adjust: str, together: bool, alpha: float
+) -> list[list[TestedPair]]:
     """Correct p-values; an interval has the level at which its pair was tested, so that both say the same."""
     raw = [np.array([test.p_value for test in one.tests]) for one in answers]
     if together:
@@ -205,8 +208,8 @@ def _ranking_rows(
             row |= {"win_rate": mean, "letters": marked[names[k]]}
             if np.isfinite(error):
                 centre, half = np.log(mean / (1 - mean)), float(stats.t.ppf(0.5 + conf_level / 2, df)) * error
-                row |= {"conf_low": float(1 / (1 + np.exp(-(centre - half)))),
-                        "conf_high": float(1 / (1 + np.exp(-(centre + half)))), "strength": float(one.strengths[at])}  # fmt: skip
+                row["strength"] = float(one.strengths[at])
+                row["conf_low"], row["conf_high"] = map(float, special.expit([centre - half, centre + half]))
             row |= {"rank_low": 1 + len(one.above) + better[names[k]][0],
                     "rank_high": len(everyone) - len(one.below) - better[names[k]][1]}  # fmt: skip
         out.append(row)
@@ -231,13 +234,14 @@ def _check_rows(one: PreferenceAnalysis) -> list[dict[str, Any]]:
     if one.same_pair:
         s = one.same_pair
         out.append(of | {"check": "raters agree on the same pair", "value": s["agreement"],
-                         "detail": f"{s['chance']:.3f} by chance; {s['cells']} pairs of items with several raters"})  # fmt: skip
+                         "detail": f"{s['chance']:.3f} by chance; {s['cells']} pairs with several raters"})  # fmt: skip
     return out
 
 
 def _model_row(one: PreferenceAnalysis) -> dict[str, Any]:
     sds = {} if one.fit is None else dict(zip(one.groups, map(float, one.fit.sd), strict=True))
-    return {"criterion": one.criterion, "model": one.model, "random": ", ".join(f"{name}:system" for name in one.groups),
+    random = ", ".join(f"{name}:system" for name in one.groups)
+    return {"criterion": one.criterion, "model": one.model, "random": random,
             "rater_sd": sds.get("rater"), "item_sd": sds.get("item"), "ranked": one.ranked,
             "naive_engine": one.engine}  # fmt: skip
 
@@ -261,9 +265,8 @@ def _naive_says(one: PreferenceAnalysis, pairs: Sequence[TestedPair], adjust: st
 
 
 def _schema(text: str, numbers: str, counts: str = "", truths: str = "") -> pa.Schema:
-    fields = {**{name: pa.string() for name in text.split()}, **{name: pa.float64() for name in numbers.split()},
-              **{name: pa.int64() for name in counts.split()}, **{name: pa.bool_() for name in truths.split()}}  # fmt: skip
-    return pa.schema(list(fields.items()))
+    kinds = ((text, pa.string()), (numbers, pa.float64()), (counts, pa.int64()), (truths, pa.bool_()))
+    return pa.schema([(name, kind) for names, kind in kinds for name in names.split()])
 
 
 SCHEMAS = {

@@ -16,6 +16,7 @@ __all__ = ["Restricted", "TiedFit", "fit_tied", "restricted"]
 FIRST_SD = 0.5
 SMALLEST, LARGEST = np.log(1e-4), np.log(20.0)
 STEP = 1e-3
+NO_MAXIMUM = "no maximum of the likelihood was found: there are too few comparisons for the model"
 EXACT_SIZE = 30  # parameters for which all second derivatives are computed
 
 
@@ -68,7 +69,7 @@ class Restricted:
         return estimate, error, df, float(2 * stats.t.sf(abs(estimate) / error, df))
 
 
-def _searched(model: Tied, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, bool]:
+def _searched(model: Tied, x: np.ndarray, scale: np.ndarray, steepness: float) -> tuple[np.ndarray, bool]:
     """Minimise in units of ``scale``, a root of a guess of the inverse Hessian, within bounds of the SDs."""
     sds = slice(model.spacings, model.spacings + model.sds)
 
@@ -84,10 +85,12 @@ def _searched(model: Tied, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray
         gradient[sds] = np.where(outside != 0, 2 * outside, gradient[sds])
         return found.value + float(outside @ outside), scale.T @ gradient
 
-    found = optimize.minimize(objective, np.zeros(len(x)), jac=True, method="BFGS", options={"gtol": 1e-5, "maxiter": 200})
+    found = optimize.minimize(
+        objective, np.zeros(len(x)), jac=True, method="BFGS", options={"gtol": steepness, "maxiter": 200}
+    )
     point = x + scale @ found.x
     point[sds] = np.clip(point[sds], SMALLEST, LARGEST)
-    settled = bool(np.abs(found.jac).max(initial=0.0) < 1e-3)
+    settled = bool(np.abs(found.jac).max(initial=0.0) < 1e-2)
     return point, settled
 
 
@@ -128,7 +131,7 @@ def restricted(data: Comparisons, penalty: float = 1.0) -> Restricted:
     x = np.concatenate([start_spacings(data), np.full(model.sds, np.log(FIRST_SD))])
     settled = True
     if model.size:
-        x, settled = _searched(model, x, np.diag(np.full(len(x), 0.2)))
+        x, settled = _searched(model, x, np.diag(np.full(len(x), 0.2)), 2e-4)
     hessian = _outer_hessian(model, x, model.size)
     spread = _inverse(hessian)
     slopes, moves = [], []
@@ -136,11 +139,13 @@ def restricted(data: Comparisons, penalty: float = 1.0) -> Restricted:
         h = np.zeros(model.size)
         h[k] = STEP
         high, low = model.mode(x + h, False), model.mode(x - h, False)
+        if not np.isfinite(high.value + low.value):
+            raise FitError(NO_MAXIMUM)
         slopes.append((high.covariance - low.covariance) / (2 * STEP))
         moves.append((high.coefficients - low.coefficients) / (2 * STEP))
     mode = model.mode(x, False)
     if not np.isfinite(mode.value):
-        raise FitError("no maximum of the likelihood was found: some systems always win or always lose")
+        raise FitError(NO_MAXIMUM)
     covariance = mode.covariance
     if moves:
         J = np.column_stack(moves)
@@ -171,7 +176,7 @@ def fit_tied(data: Comparisons) -> TiedFit:
     scale = np.zeros((len(x), len(x)))
     scale[:outer, :outer] = np.linalg.cholesky(_floored(near.parameter_covariance)) if outer else 0.0
     scale[outer:, outer:] = np.linalg.cholesky(near.covariance)
-    x, settled = _searched(model, x, scale)
+    x, settled = _searched(model, x, scale, 1e-5)
     mode = model.mode(x)
     if len(x) <= EXACT_SIZE:
         free = np.ones(len(x), dtype=bool)

@@ -27,7 +27,6 @@ from ordbridge.preferences.table import (
 )
 from ordbridge.preferences.tied import LARGEST_REST
 from ordbridge.render.layout import ShownTable
-from ordbridge.results.citations import of_software, software
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.results.result import Result
 from ordbridge.support.arguments import choice
@@ -116,7 +115,7 @@ class PreferenceFit(Result):
 
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""
-        return of_software(software(("ordinal",))) if self.settings["engine"] == "r" else []
+        return [] if self.fit is None else self.fit.references()
 
 
 def prefer(
@@ -178,7 +177,7 @@ def prefer(
     >>> votes["vote"][4] = "tie"
     >>> fit = prefer(votes, first="left", second="right", outcome="vote", engine="fast")
     >>> fit.settings["model"], [round(value, 2) for value in fit.coef.values()]
-    ('Rao–Kupper model', [0.0, -0.7, 0.0])
+    ('Rao–Kupper model', [0.0, -0.54, 0.54])
     """
     choice("link", link, LINKS)
     choice("random", random, RANDOM)
@@ -272,9 +271,13 @@ def _tied(
     if position:
         error = float(np.sqrt(solution.covariance[-1, -1]))
         terms.append({"term": "position", "estimate": float(solution.coefficients[-1]), "std_error": error})
-    variances = [{"grouping": f"{name}:system", "std_dev": float(sd)} for name, sd in zip(groups, solution.sd, strict=True)]
+    variances = [
+        {"grouping": f"{name}:system", "std_dev": float(sd)} for name, sd in zip(groups, solution.sd, strict=True)
+    ]
     settings = {"engine": "fast", "link": link, "random": "tied", "groups": groups, "position": position}
-    return _made(table, reference, strengths, V, terms, variances, solution.loglik, solution.converged, said, settings, None)
+    return _made(
+        table, reference, strengths, V, terms, variances, solution.loglik, solution.converged, said, settings, None
+    )
 
 
 def _ordinal(
@@ -297,7 +300,7 @@ def _ordinal(
     columns = {f"x{k}": X[:, k] for k in range(1, S)}
     names = list(columns)
     frame: dict[str, Any] = {"y": y + 1, **columns} | {name: getattr(table, name) for name in groups}
-    # ordinal drops answers that nobody gave, and a system where the columns add up to a constant: mirrored rows keep both
+    # ordinal drops answers that nobody gave, and a system where columns add up to a constant: mirrored rows keep both
     constant = not table.position_identified()
     mirrored = not complete or constant or (count == 2 and not position and engine == "r")
     options: dict[str, Any] = {"link": link, "engine": engine, "timeout": timeout}
@@ -365,7 +368,9 @@ def _other_terms(fit: Fit, position: bool, mirrored: bool) -> list[dict[str, Any
         error = float(np.sqrt(weight @ np.asarray(fit.estimates.vcov)[np.ix_(inner, inner)] @ weight))
         rows.append({"term": "position", "estimate": -centre, "std_error": error})
     upper = (cuts - centre)[cuts - centre > 1e-9]
-    return [{"term": f"threshold {k + 1}", "estimate": float(cut), "std_error": None} for k, cut in enumerate(upper)] + rows
+    return [
+        {"term": f"threshold {k + 1}", "estimate": float(cut), "std_error": None} for k, cut in enumerate(upper)
+    ] + rows
 
 
 def _variances(table: PairTable, fit: Fit) -> list[dict[str, Any]]:
@@ -404,7 +409,9 @@ def _made(
         error = None if k == zero else float(np.sqrt(max(variance, 0.0)))
         z = estimate / error if error else None
         p = None if z is None else float(2 * stats.norm.sf(abs(z)))
-        rows.append({"system": table.systems[k], "estimate": estimate, "std_error": error, "statistic": z, "p_value": p})
+        rows.append(
+            {"system": table.systems[k], "estimate": estimate, "std_error": error, "statistic": z, "p_value": p}
+        )
     name = model_name(table, settings["link"])
     text, number = pa.string(), pa.float64()
     fields = [("estimate", number), ("std_error", number), ("statistic", number), ("p_value", number)]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from ordbridge import __version__
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
-from ordbridge.results.citations import of_software, software
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import listed, p_text
@@ -92,7 +92,9 @@ class PreferenceComparison(Result):
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
         few = len(self.systems) <= MOST_NAMED
-        return f"Preferences between {listed(self.systems)}" if few else f"Preferences between {len(self.systems)} systems"
+        return (
+            f"Preferences between {listed(self.systems)}" if few else f"Preferences between {len(self.systems)} systems"
+        )
 
     def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
         """Return the rows of one of the tables that are about one criterion."""
@@ -180,7 +182,10 @@ class PreferenceComparison(Result):
              "p_adjusted": row["p_adjusted"], "naive_p_value": row["naive_p_value"]}
             for row in self.pairs.to_pylist()
         ]  # fmt: skip
-        names = {"CI": f"{100 * float(self.settings['conf_level']):g}% CI", "naive_p_value": "p without raters and items"}
+        names = {
+            "CI": f"{100 * float(self.settings['conf_level']):g}% CI",
+            "naive_p_value": "p without raters and items",
+        }
         return ShownTable(pa.Table.from_pylist(rows), "Win rates of the first, ties split", names)
 
     def sections(self) -> Sequence[Section]:
@@ -203,23 +208,28 @@ class PreferenceComparison(Result):
         level = float(self.settings["conf_level"])
         matrices = {criterion: self.rows("pairs", criterion) for criterion in self.criteria}
         return Figures(
-            {"win_rates": lambda: figures.win_rates(panels, level), "pairs": lambda: figures.pair_matrix(panels, matrices)}
+            {
+                "win_rates": lambda: figures.win_rates(panels, level),
+                "pairs": lambda: figures.pair_matrix(panels, matrices),
+            }
         )
 
     def methods(self) -> str:
         """Return the paragraph for the methods section."""
         model, s = self.models.to_pylist()[0], self.settings
-        random = f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
+        random = (
+            f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
+        )
         return (
-            f"Comparisons were analysed with a {model['model']} ({s['link']} link){random}, in ordbridge's native engine. "
+            f"Comparisons were analysed with a {model['model']} ({s['link']} link){random} by ordbridge {__version__}. "
             "Win rates split ties and average over new raters and items. "
-            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom, corrected "
-            f"by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)."
+            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom, "
+            f"corrected by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)."
         )
 
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""
-        return [*REFERENCES, *(of_software(software(("ordinal",))) if self.settings["engine"] == "r" else [])]
+        return [f"ordbridge {__version__}.", *REFERENCES]
 
 
 def _share(value: float | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Comparisons as they are analysed: coded systems, answers, raters and items; what cannot be analysed is refused here."""
+"""Comparisons as they are analysed: coded systems, answers, raters and items; what cannot be analysed is refused."""
 
 from __future__ import annotations
 
@@ -137,7 +137,9 @@ def used_categories(y: np.ndarray, categories: int) -> tuple[np.ndarray, int]:
     return code[y], int(used.sum())
 
 
-def _some(codes: np.ndarray | None, labels: tuple[str, ...], keep: np.ndarray) -> tuple[np.ndarray | None, tuple[str, ...]]:
+def _some(
+    codes: np.ndarray | None, labels: tuple[str, ...], keep: np.ndarray
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
     if codes is None:
         return None, ()
     used, code = np.unique(codes[keep], return_inverse=True)
@@ -266,7 +268,7 @@ def _answers(
             signed.append(None)
             continue
         word = str(one).strip()
-        if word == x or word == y:
+        if word in (x, y):
             signed.append(1 if word == x else -1)
         elif word.lower() in WORDS:
             signed.append(WORDS[word.lower()])
@@ -362,8 +364,8 @@ def one_sided(table: PairTable) -> tuple[list[int], list[int], list[int]]:
 def random_groupings(table: PairTable, ranked: bool) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     """Return which of rater and item are random, and why others are not.
 
-    A grouping needs three levels, and some of them more than one comparison: of a ranking more than one ranking, because
-    the pairs of a ranking never contradict each other.
+    A grouping needs three levels, and some of them more than one comparison; items that are ranked need two rankings,
+    because the pairs of a ranking never contradict each other.
     """
     chosen, said = [], []
     for role in ("rater", "item"):

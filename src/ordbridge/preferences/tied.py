@@ -1,8 +1,8 @@
 """Comparisons whose raters and items have preferences of their own: one variance per grouping, by Laplace's method.
 
 η = β_a − β_b + position + σ_r (u_ra − u_rb) + σ_i (v_ia − v_ib), with u, v ~ N(0, 1) for every rater:system and
-item:system. The matrix of second derivatives has a block for each level of the larger grouping, which is eliminated, and
-a dense rest: the other grouping, and the systems where these are integrated too (``src/core/tied.cpp``).
+item:system. The matrix of second derivatives has a block for each level of the larger grouping, which is eliminated,
+and a dense rest: the other grouping, and the systems where these are integrated too (``src/core/tied.cpp``).
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class Tied:
         level = data.groups[self.by_size[0]] if self.sds else np.arange(n) // 256
         self.rows = np.argsort(level, kind="stable")
         a, b, level = data.first[self.rows], data.second[self.rows], level[self.rows]
-        plus = minus = np.full(n, -1, dtype=np.int64)
+        plus: np.ndarray = np.full(n, -1, dtype=np.int64)
+        minus = plus
         self.width = 0
         if self.sds:
             plus, minus, self.width = _pairs(level, a, b, S)
@@ -166,7 +167,7 @@ class Tied:
         a, b = self._coefficient_columns
         S = self.data.systems
         by_system = np.bincount(a + 1, rows, S) - np.bincount(b + 1, rows, S)
-        by_pair = np.empty(0)
+        by_pair: np.ndarray = np.empty(0)
         if (own := self.data.extra) is not None:
             signed = np.where(a < b, 1.0, -1.0) * rows
             by_pair = np.bincount(own[self.rows] + 1, signed, int(own.max()) + 2)[1:]
@@ -176,7 +177,7 @@ class Tied:
         """Find the mode and evaluate Laplace's approximation there, with its gradient."""
         spacing, sd, beta = self.split(np.asarray(x, dtype=float))
         scales, solver = self._scales(sd), self.solver
-        offset = 0.0 if self.integrate else self._offset(beta)
+        offset: np.ndarray | float = 0.0 if self.integrate else self._offset(beta)
         prior = np.ones(self.width + self.rest)
         prior[self.width + self.random_rest :] = 0.0
 
@@ -244,7 +245,7 @@ class Tied:
 
 
 def _pairs(level: np.ndarray, a: np.ndarray, b: np.ndarray, systems: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Number the pairs of level and system that occur, by level."""
+    """Return the number of each row's two pairs of level and system, and how many pairs occur."""
     both = np.concatenate([level * systems + a, level * systems + b]).astype(np.int64)
     used, code = np.unique(both, return_inverse=True)
     n = len(level)
@@ -258,7 +259,7 @@ def start_spacings(data: Comparisons) -> np.ndarray:
     --------
     >>> data = Comparisons(np.zeros(4, int), np.ones(4, int), np.array([0, 1, 1, 2]), 3, 2)
     >>> np.exp(start_spacings(data)).round(2).tolist()
-    [0.88]
+    [0.98]
     """
     counts = np.bincount(data.y, minlength=data.categories) + 0.5
     both = counts + counts[::-1]

@@ -39,7 +39,12 @@ def win_rates(panels: Panels, conf_level: float = 0.95) -> Figure:
                 panel.plot(row["observed"], place, "o", color=GREY, markerfacecolor="white")
             if row["letters"]:
                 panel.annotate(
-                    row["letters"], (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=SOFT
+                    row["letters"],
+                    (1.02, place),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    fontsize=8.5,
+                    color=SOFT,
                 )
         panel.axvline(0.5, color=INK, linewidth=0.8)
         panel.set_yticks(range(len(rows)), [shortened(row["system"], 30) for row in rows])

@@ -49,7 +49,7 @@ KINDS: dict[str, FindingKind] = {
     ),
     "position-unknown": FindingKind(
         "warning",
-        "pairs are shown in one order only, so a preference for the first place would look like one for a system.",
+        "pairs are mostly shown in one order, so a preference for the first place would look like one for a system.",
         "Next time show both orders.",
     ),
     "position-bias": FindingKind(
@@ -70,6 +70,6 @@ KINDS: dict[str, FindingKind] = {
     ),
     "naive-preferences": FindingKind(
         "note",
-        "without raters and items as random effects, {naive} of {n} pairs would differ significantly; with them {here}.",
+        "ignoring that raters and items vary, {naive} of {n} pairs would differ significantly, in place of {here}.",
     ),
 }
