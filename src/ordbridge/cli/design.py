@@ -37,6 +37,42 @@ def add(parser: argparse.ArgumentParser) -> None:
     for role, column in defaults_of("design.inspect:from_ratings").items():
         from_ratings.add_argument(f"--{role}", default=column, metavar="COLUMN", help="default: %(default)s")
     from_ratings.set_defaults(reads=("table",))
+    _comparisons(kinds)
+
+
+def _comparisons(kinds: Any) -> None:
+    summary = "comparisons of two systems: pairs, items and both orders as even as possible; or which pairs to ask next"
+    parser: argparse.ArgumentParser = kinds.add_parser("comparisons", help=summary, description=summary)
+    parser.add_argument("table", nargs="?", metavar="FILE", help="comparisons so far: say which pairs to ask next")
+    parser.add_argument("--next", type=int, metavar="N", help="with a file: how many comparisons to ask next")
+    parser.add_argument("--by", choices=["information", "balanced"], default="information", help="default: %(default)s")
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="the systems")
+    for name in ("items", "raters", "per-rater"):
+        parser.add_argument(f"--{name}", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    parser.add_argument("--out", metavar="FILE", help="write the sheet to .csv or .parquet")
+    parser.set_defaults(run=run_comparisons, reads=("table",))
+
+
+def run_comparisons(args: argparse.Namespace) -> int:
+    """Write who compares what, or say which pairs to ask next."""
+    from ordbridge.preferences import comparison_sheet, next_pairs
+    from ordbridge.reading.tables import write
+
+    numbers = (args.items, args.raters, args.per_rater)
+    if args.table is not None:
+        if args.next is None or args.names or any(numbers):
+            raise InputError("with a file of comparisons give --next N alone: how many to ask next")
+        table = next_pairs(args.table, args.next, by=args.by)
+        show.table(table, title=f"{args.next} comparisons to ask next, by {args.by}")
+    else:
+        if not args.names or not all(numbers):
+            raise InputError("give --names, --items, --raters and --per-rater, or a file of comparisons and --next N")
+        table = comparison_sheet(args.names, *numbers, seed=args.seed)
+        show.line(f"{table.num_rows} comparisons: {args.raters} raters, {args.items} items, {len(args.names)} systems")
+    if args.out:
+        show.line(f"wrote {write(table, args.out)}")
+    return 0
 
 
 def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:

@@ -72,4 +72,9 @@ KINDS: dict[str, FindingKind] = {
         "note",
         "ignoring that raters and items vary, {naive} of {n} pairs would differ significantly, in place of {here}.",
     ),
+    "too-few-for-plan": FindingKind(
+        "warning",
+        "some options have too few raters or items, however many comparisons each makes.",
+        "With endless items at least {raters} raters are needed.",
+    ),
 }
