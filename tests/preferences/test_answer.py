@@ -193,6 +193,14 @@ def test_pairs_from_rankings_are_recognised() -> None:
     assert not looks_ranked(free)
 
 
+def test_repeated_rows_are_said() -> None:
+    one = study(1)
+    twice = one.rows(np.append(np.arange(one.n), [0, 1, 2]))
+    found = compare_preferences(twice, engine="fast")
+    [said] = [f for f in found.findings if f.code == "repeated-comparisons"]
+    assert said.values["n"] >= 3
+
+
 def test_position_is_free_only_where_both_orders_were_shown() -> None:
     one = study(1)
     same = np.minimum(one.first, one.second), np.maximum(one.first, one.second)
@@ -208,6 +216,7 @@ def test_options_of_ratings_are_refused() -> None:
         "model_b": ["y", "y", "x"] * 4,
         "winner": ["model_a", "model_b", "tie"] * 4,
     }
-    with pytest.raises(ob.InputError, match="adjust='tukey' is for ratings"):
-        ob.compare(table, adjust="tukey", engine="fast")
+    for name, value in {"adjust": "tukey", "reference": "x", "formula": "a ~ b", "estimand": "latent"}.items():
+        with pytest.raises(ob.InputError, match=f"{name}= is for ratings"):
+            ob.compare(table, engine="fast", **{name: value})
     assert ob.compare(table, engine="fast").kind == "preferences"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 
 import ordbridge as ob
+from ordbridge.cli import main
 from ordbridge.preferences import judge_preferences
 
 STRENGTH = {"A": 0.0, "B": 0.8}
@@ -55,6 +58,30 @@ def test_bias_of_position_and_length_is_found() -> None:
     assert bias["length"]["estimate"] == pytest.approx(0.8, abs=0.3)
     assert "gpt prefers the first text (p < .001)." in found.answer and "longer text" in found.answer
     assert "Bias of the judge" in str(found)
+
+
+def test_a_judge_that_always_takes_the_first() -> None:
+    votes = choices()
+    votes["outcome"] = [a if rater == "gpt" else won for rater, a, won in
+                        zip(votes["rater"], votes["first"], votes["outcome"], strict=True)]  # fmt: skip
+    found = judge_preferences(votes, "gpt", **COLUMNS)
+    [row] = found.bias.to_pylist()
+    assert row["estimate"] is None and row["share"] == 1.0 and row["p_value"] < 1e-9
+    assert "gpt prefers the first text" in found.answer
+
+
+def test_command(tmp_path, capsys) -> None:
+    votes = choices(0.9)
+    called = {"A": "alpha", "B": "beta"}
+    systems = {new: [called[one] for one in votes[old]] for new, old in
+               (("system_a", "first"), ("system_b", "second"), ("winner", "outcome"))}  # fmt: skip
+    table = {"rater": votes["rater"], "item": votes["item"], **systems}
+    file = tmp_path / "votes.csv"
+    pacsv.write_csv(pa.table(table), file)
+    assert main(["judges", str(file), "--judge", "gpt"]) == 0
+    assert "gpt prefers the first text" in capsys.readouterr().out
+    assert main(["judges", str(file)]) == 2
+    assert "--judge" in capsys.readouterr().err
 
 
 def test_questions_without_an_answer() -> None:

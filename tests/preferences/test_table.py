@@ -100,6 +100,15 @@ def test_codings_of_the_same_answers_agree() -> None:
     assert four.y.tolist() == [0, 1, 2, 3] and four.points.tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
+def test_names_that_may_be_places_are_asked_about() -> None:
+    """Systems called A and B, shown in both orders: "A" may be the system or the first place."""
+    table = {"model_a": ["A", "B"] * 6, "model_b": ["B", "A"] * 6, "winner": ["A", "A", "B"] * 4}
+    with pytest.raises(ob.InputError, match="may be the system of that name or the place"):
+        ob.compare(table, engine="fast")
+    fixed = {"model_a": ["A"] * 12, "model_b": ["B"] * 12, "winner": ["A", "A", "B"] * 4}
+    assert ob.compare(fixed, engine="fast").ranking["system"].to_pylist() == ["A", "B"]
+
+
 def test_missing_answers_are_left_out_and_counted() -> None:
     table = pair_table({"x": list("AAB"), "y": list("BBA"), "vote": ["a", None, "a"]}, **COLUMNS)
     assert table.n == 2 and table.findings[0].values == {"n": 1, "all": 3}

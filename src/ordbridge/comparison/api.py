@@ -148,9 +148,10 @@ def compare(
     Returns
     -------
     Comparison
-        Its tables ``ranking`` and ``pairs``, ``answer``, ``plot()``, ``report(path)``, ``latex()``, ``markdown()``. In
-        points the test is Satterthwaite's t of the linear mixed model; Welch's t where nothing repeats; an exact test
-        where a system always has the same rating.
+        Of a file of comparisons (a or b, ranks, best–worst) a :class:`ordbridge.preferences.PreferenceComparison`: who
+        is preferred, how often. Otherwise tables ``ranking`` and ``pairs``, ``answer``, ``plot()``, ``report(path)``,
+        ``latex()``, ``markdown()``. In points the test is Satterthwaite's t of the linear mixed model; Welch's t where
+        nothing repeats; an exact test where a system always has the same rating.
 
     References
     ----------
@@ -177,14 +178,14 @@ def compare(
     if (adjust == "dunnett") != (reference is not None) and adjust in ("dunnett", "tukey"):
         raise InputError("adjust='dunnett' needs reference=, a system to compare with; adjust='tukey' is for all pairs")
     if isinstance(data, Preferences):
-        return _preferences(data, adjust, engine, conf_level, options)
+        return _preferences(data, adjust, asked, options)
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
     try:
         ratings = read(data, rating=rating, **roles)
     except PreferencesFound as recognised:
         if recognised.preferences is None:
             raise
-        return _preferences(recognised.preferences, adjust, engine, conf_level, options)
+        return _preferences(recognised.preferences, adjust, asked, options)
     if "system" not in ratings.table.column_names:
         raise InputError(
             f"no column of {ratings.source} was recognised as the system; give system= with one of "
@@ -197,14 +198,15 @@ def compare(
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
 
 
-def _preferences(
-    data: Preferences, adjust: str, engine: str, conf_level: float, options: CompareOptions
-) -> PreferenceComparison:
+def _preferences(data: Preferences, adjust: str, asked: Request, options: CompareOptions) -> PreferenceComparison:
     """Hand comparisons over; what only ratings have is refused."""
-    if adjust in ("tukey", "dunnett"):
-        raise InputError(f"adjust={adjust!r} is for ratings; of comparisons use holm, bonferroni, sidak, fdr or none")
-    settings = {"adjust": adjust, "correct": options.correct, "link": options.link}
-    return compare_preferences(data, engine=engine, conf_level=conf_level, **settings)
+    only = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
+    only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
+    only |= {"adjust": adjust if adjust == "tukey" else None}
+    if given := [name for name, value in only.items() if value is not None]:
+        raise InputError(f"{data.source} has comparisons, and {given[0]}= is for ratings; leave it out")
+    settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
+    return compare_preferences(data, conf_level=asked.conf_level, **settings)
 
 
 def _question(

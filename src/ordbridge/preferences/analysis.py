@@ -76,7 +76,7 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         raise InputError("there is one system only: nothing is compared")
     require_connected(table)
     ranked = looks_ranked(table)
-    said: list[Finding] = list(table.findings)
+    said: list[Finding] = [*table.findings, *_repeated(table)]
     above, core, below = one_sided(table)
     if len(core) == 1 and len(table.systems) == 2:
         return _always(table, criterion, link, ranked, engine)
@@ -132,6 +132,15 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         strengths - strengths.mean(), tests, naive, position, consistency, triads, same, system_rates, engine,
         tuple(said),
     )  # fmt: skip
+
+
+def _repeated(table: PairTable) -> list[Finding]:
+    """Say how often a rater gave the same answer about the same pair of the same item in the same order again."""
+    if table.rater is None or table.item is None:
+        return []
+    rows = np.column_stack([table.rater, table.item, table.first, table.second, table.y])
+    again = table.n - len(np.unique(rows, axis=0))
+    return [found("repeated-comparisons", n=again)] if again else []
 
 
 def _with_position(table: PairTable, groups: tuple[str, ...], link: str) -> Restricted | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ordbridge.errors import FitError, InputError
 from ordbridge.judges import AltTest, JudgeEstimates, alt_test, estimate
+from ordbridge.preferences.analysis import LARGEST
 from ordbridge.preferences.fitting import restricted
 from ordbridge.preferences.table import PairTable, one_sided, pair_table
 from ordbridge.render.layout import Section, ShownTable
@@ -33,7 +34,7 @@ class PreferenceJudge(Result):
         Win rates from people and judge together; ``None`` where there is too little for them.
     bias
         bias (``position`` or ``length``), estimate (log odds, of being shown first or of each standard deviation of
-        extra length), std_error, p_value.
+        extra length; null where it is infinite), std_error, p_value, share (of points that what is shown first gets).
     """
 
     kind: ClassVar[str] = "preference judge"
@@ -58,7 +59,7 @@ class PreferenceJudge(Result):
         lines = [] if self.test is None else [self.test.answer]
         for row in self.bias.to_pylist():
             if row["p_value"] < 0.05:
-                more = row["estimate"] > 0
+                more = row["share"] > 0.5 if row["estimate"] is None else row["estimate"] > 0
                 what = {"position": "first text" if more else "second text",
                         "length": "longer text" if more else "shorter text"}[row["bias"]]  # fmt: skip
                 lines.append(f"{self.judge} prefers the {what} ({p_text(row['p_value'])}).")
@@ -194,16 +195,12 @@ def _bias(table: PairTable, mine: np.ndarray, longer: np.ndarray | None) -> pa.T
 
     from ordbridge.models.api import clm
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     own = table.rows(mine)
-    if own.shown_both_ways() and not any(one_sided(own)[k] for k in (0, 2)):
-        try:
-            fit = restricted(own.coded((), True), 0.0)
-            value, error, _, p = fit.test(np.eye(len(fit.coefficients))[-1])
-            rows.append({"bias": "position", "estimate": value, "std_error": error, "p_value": p})
-        except FitError:
-            pass
-    if longer is not None and not any(one_sided(own)[k] for k in (0, 2)):
+    finite = not any(one_sided(own)[k] for k in (0, 2))
+    if own.shown_both_ways():
+        rows.append({"bias": "position", "share": float(own.points.mean())} | _position_bias(own, finite))
+    if longer is not None and finite:
         S = len(own.systems)
         X = np.zeros((own.n, S))
         X[np.arange(own.n), own.first] = 1.0
@@ -217,5 +214,21 @@ def _bias(table: PairTable, mine: np.ndarray, longer: np.ndarray | None) -> pa.T
         error = float(np.sqrt(fitted.estimates.vcov[k, k]))
         p = float(2 * stats.norm.sf(abs(fitted.coef["longer"]) / error))
         rows.append({"bias": "length", "estimate": fitted.coef["longer"], "std_error": error, "p_value": p})
-    fields = [(name, pa.float64()) for name in ("estimate", "std_error", "p_value")]
+    fields = [(name, pa.float64()) for name in ("estimate", "std_error", "p_value", "share")]
     return pa.Table.from_pylist(rows, pa.schema([("bias", pa.string()), *fields]))
+
+
+def _position_bias(own: PairTable, finite: bool) -> dict[str, float]:
+    """Return log odds of being shown first; where these are infinite an exact binomial test of the first place."""
+    from scipy import stats
+
+    if finite:
+        try:
+            fit = restricted(own.coded((), True), 0.0)
+            value, error, _, p = fit.test(np.eye(len(fit.coefficients))[-1])
+            if abs(value) < LARGEST and error < LARGEST:
+                return {"estimate": value, "std_error": error, "p_value": p}
+        except FitError:
+            pass
+    chosen = own.points[own.points != 0.5]
+    return {"p_value": float(stats.binomtest(int(chosen.sum()), len(chosen)).pvalue) if len(chosen) else 1.0}

@@ -77,4 +77,9 @@ KINDS: dict[str, FindingKind] = {
         "some options have too few raters or items, however many comparisons each makes.",
         "With endless items at least {raters} raters are needed.",
     ),
+    "repeated-comparisons": FindingKind(
+        "warning",
+        "{n:of comparison} repeat rater, item, order and answer of another.",
+        "If rows were copied, leave the copies out.",
+    ),
 }
