@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.cli import show
-from ordbridge.cli.defaults import defaults_of
+from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.errors import InputError
 
 __all__ = ["add", "add_sheets", "keep_sheets"]
@@ -45,13 +45,15 @@ def _comparisons(kinds: Any) -> None:
     parser: argparse.ArgumentParser = kinds.add_parser("comparisons", help=summary, description=summary)
     parser.add_argument("table", nargs="?", metavar="FILE", help="comparisons so far: say which pairs to ask next")
     parser.add_argument("--next", type=int, metavar="N", help="with a file: how many comparisons to ask next")
-    parser.add_argument("--by", choices=["information", "balanced"], default="information", help="default: %(default)s")
+    parser.add_argument("--by", choices=choices_of("preferences.sample_size:CHOOSE_BY"), help="default: %(default)s")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="the systems")
     for name in ("items", "raters", "per-rater"):
         parser.add_argument(f"--{name}", type=int, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
     parser.add_argument("--out", metavar="FILE", help="write the sheet to .csv or .parquet")
-    parser.set_defaults(run=run_comparisons, reads=("table",))
+    usual = defaults_of("preferences.sample_size:next_pairs", "by")
+    usual |= defaults_of("preferences.sample_size:comparison_sheet", "seed")
+    parser.set_defaults(**usual, run=run_comparisons, reads=("table",))
 
 
 def run_comparisons(args: argparse.Namespace) -> int:

@@ -199,7 +199,7 @@ def _naive(table: PairTable, free: bool, link: str, engine: str) -> np.ndarray:
 
 
 def _robust(table: PairTable, fit: Restricted, link: str) -> Restricted:
-    """Replace the covariance by one in which the comparisons of an item, or of a rater, hang together.
+    """Replace the covariance by one in which the comparisons of an item, or of a rater, are correlated.
 
     References
     ----------

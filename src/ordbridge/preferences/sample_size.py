@@ -22,6 +22,7 @@ from ordbridge.support.arguments import choice, proportion, whole
 
 __all__ = ["PreferencePlan", "comparison_sheet", "next_pairs", "pilot_of", "plan_comparisons", "points_variances"]
 
+CHOOSE_BY = ("information", "balanced")
 REFERENCE = "Bradley, R. A. & Terry, M. E. (1952). Rank analysis of incomplete block designs. Biometrika 39, 324–345."
 
 
@@ -181,7 +182,7 @@ def plan_comparisons(
     proportion("power", power)
     proportion("alpha", alpha)
     if win_rate == 0.5:
-        raise InputError("win_rate=0.5 is no difference; give the smallest win rate that matters, such as 0.55")
+        raise InputError("win_rate=0.5 means equal systems; give the smallest win rate that matters, such as 0.55")
     if not 0 <= ties < 1:
         raise InputError(f"ties={ties!r} must be a share from 0 to below 1")
     for name, value in (("rater_sd", rater_sd), ("item_sd", item_sd)):
@@ -338,7 +339,7 @@ def next_pairs(data: Any, n: int, *, by: str = "information", **columns: Any) ->
     >>> next_pairs(votes, 4, by="balanced", first="x", second="y", outcome="v")["second"].to_pylist()
     ['C', 'C', 'A', 'B']
     """
-    choice("by", by, ("information", "balanced"))
+    choice("by", by, CHOOSE_BY)
     table = pair_table(data, **columns)
     S = len(table.systems)
     pairs = list(combinations(range(S), 2))
