@@ -43,6 +43,11 @@ def test_plain_models(
     assert fit.converged
 
 
+def test_the_answer_names_the_next_best(pairs: pd.DataFrame) -> None:
+    fit = ob.prefer(pairs, outcome="y3", reference="C", engine="fast", **COLUMNS)
+    assert fit.answer == "C is preferred most: log odds 0.35 above B."
+
+
 def test_names_of_the_models(pairs: pd.DataFrame) -> None:
     named = {k: ob.prefer(pairs, outcome=f"y{k}", engine="fast", **COLUMNS).settings["model"] for k in (2, 3, 5)}
     assert named == {2: "Bradley–Terry model", 3: "Rao–Kupper model", 5: "graded Bradley–Terry model"}
@@ -84,7 +89,7 @@ def test_gradient_is_that_of_the_likelihood(integrate: bool, link: str, pairs: p
     low, high = np.minimum(pairs["first"], pairs["second"]), np.maximum(pairs["first"], pairs["second"])
     extra = np.where((low == "A") & (high == "B"), 0, np.where(low == "C", 1, -1))
     data = coded(pairs, "y5", 5, position=True, link=link, extra=extra)
-    model = Tied(data, integrate, penalty=0.3)
+    model = Tied(data, integrate, penalty=0.3, widest=1.5)
     x = np.linspace(-0.6, 0.5, model.size)
     h = 1e-5
     slopes = [(model.mode(x + step, False).value - model.mode(x - step, False).value) / (2 * h)

@@ -146,8 +146,9 @@ def test_laplace_is_close_to_the_integral() -> None:
     def exact(sd: float) -> float:
         return -np.log(integrate.quad(lambda beta: np.prod([of_rater(beta, int(w), sd) for w in wins]), -9, 9)[0])
 
+    from ordbridge.preferences.fitting import WIDEST
     from ordbridge.preferences.rankings import _PlackettLuce
 
     model = _PlackettLuce(Rankings(order, 2, (r,)), 0.0)
-    rise = model(np.log([0.8]))[0] - model(np.log([0.2]))[0]
+    rise = model(np.log([0.8]))[0] - model(np.log([0.2]))[0] - (0.8**2 - 0.2**2) / (2 * WIDEST**2)
     assert rise == pytest.approx(exact(0.8) - exact(0.2), abs=0.08)

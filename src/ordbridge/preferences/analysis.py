@@ -16,7 +16,14 @@ from ordbridge.preferences.fitting import Restricted, restricted
 from ordbridge.preferences.model import fit_table, model_name, that_fit
 from ordbridge.preferences.rankings import Rankings, fit_rankings, rankings_of
 from ordbridge.preferences.rows import row_terms
-from ordbridge.preferences.table import PairTable, one_sided, random_groupings, require_connected, said_systems
+from ordbridge.preferences.table import (
+    PairTable,
+    one_sided,
+    random_groupings,
+    require_answers,
+    require_connected,
+    said_systems,
+)
 from ordbridge.preferences.win_rates import WinRates
 from ordbridge.results.finding import Finding, found
 
@@ -74,6 +81,7 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
     """Analyse one criterion; without ``checks`` only what the tests and intervals need."""
     if len(table.systems) < 2:
         raise InputError("there is one system only: nothing is compared")
+    require_answers(table)
     require_connected(table)
     ranked = looks_ranked(table)
     said: list[Finding] = [*table.findings, *_repeated(table)]
@@ -95,9 +103,11 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         said.append(found("exploded-rankings"))
     free = inner.shown_both_ways() and not ranked
     fit = _with_position(inner, groups, link) if free else None
-    free = fit is not None
-    if not free and not ranked:
+    if free and fit is None:
+        said.append(found("position-always", share=100 * float(inner.points.mean())))
+    elif not free and not ranked:
         said.append(found("position-unknown"))
+    free = fit is not None
     orders = rankings_of(inner) if ranked and link == "logit" else None
     if orders is not None:
         fit = _ranked(inner, orders, groups)

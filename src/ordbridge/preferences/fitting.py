@@ -15,6 +15,7 @@ __all__ = ["Restricted", "TiedFit", "fit_tied", "restricted"]
 
 FIRST_SD = 0.5
 SMALLEST, LARGEST = np.log(1e-4), np.log(20.0)
+WIDEST = 2.0  # standard deviations of real raters and items are .4 to 1.4
 STEP = 1e-3
 NO_MAXIMUM = "no maximum of the likelihood was found: there are too few comparisons for the model"
 EXACT_SIZE = 30  # parameters for which all second derivatives are computed
@@ -112,7 +113,7 @@ def _inverse(hessian: np.ndarray) -> np.ndarray:
     return np.asarray((vectors / np.maximum(values, 1e-2)) @ vectors.T)
 
 
-def restricted(data: Comparisons, penalty: float = 1.0) -> Restricted:
+def restricted(data: Comparisons, penalty: float = 0.1) -> Restricted:
     """Fit with coefficients integrated (restricted likelihood) and variances kept from zero.
 
     Parameters
@@ -120,14 +121,14 @@ def restricted(data: Comparisons, penalty: float = 1.0) -> Restricted:
     data
         The comparisons.
     penalty
-        Of each standard deviation: ``penalty`` log σ is added to the log likelihood.
+        Of each standard deviation: ``penalty`` log σ is added to the log likelihood, and σ²/(2·2²) taken off.
 
     References
     ----------
     Chung, Y. et al. (2013). A nondegenerate penalized likelihood estimator for variance parameters in multilevel
     models. Psychometrika 78, 685–709.
     """
-    model = Tied(data, integrate=True, penalty=penalty)
+    model = Tied(data, integrate=True, penalty=penalty, widest=WIDEST)
     x = np.concatenate([start_spacings(data), np.full(model.sds, np.log(FIRST_SD))])
     settled = True
     if model.size:

@@ -21,6 +21,7 @@ from ordbridge.preferences.table import (
     one_sided,
     pair_table,
     random_groupings,
+    require_answers,
     require_connected,
     said_systems,
     used_categories,
@@ -82,9 +83,9 @@ class PreferenceFit(Result):
     @property
     def answer(self) -> str:  # type: ignore[override]
         """Which system is preferred most."""
-        rows = self.systems.to_pylist()
-        best = max(rows, key=lambda row: row["estimate"])
-        return f"{best['system']} is preferred most: log odds {best['estimate']:.2f} against {rows[0]['system']}."
+        best, other, *_ = sorted(self.systems.to_pylist(), key=lambda row: -row["estimate"])
+        ahead = best["estimate"] - other["estimate"]
+        return f"{best['system']} is preferred most: log odds {ahead:.2f} above {other['system']}."
 
     @property
     def counted(self) -> str:  # type: ignore[override]
@@ -198,6 +199,7 @@ def fit_table(
     timeout: float | None = None,
 ) -> PreferenceFit:
     """Fit comparisons that are coded already; arguments as of :func:`prefer`."""
+    require_answers(table)
     require_connected(table)
     above, _, below = one_sided(table)
     if above or below:

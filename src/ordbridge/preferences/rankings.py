@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from ordbridge.errors import FitError, InputError
-from ordbridge.preferences.fitting import NO_MAXIMUM, Restricted
+from ordbridge.preferences.fitting import NO_MAXIMUM, WIDEST, Restricted
 from ordbridge.preferences.table import PairTable
 
 __all__ = ["Rankings", "best_worst_pairs", "fit_rankings", "rankings_of"]
@@ -163,6 +163,7 @@ class _PlackettLuce:
         covariance = linalg.cho_solve(factor, unit, check_finite=False)[self.random :]
         determinant = 2.0 * np.log(np.diag(factor[0])).sum()
         total = loss + 0.5 * determinant - 0.5 * fixed * np.log(2 * np.pi) - self.penalty * np.sum(x)
+        total += 0.5 * np.sum((np.exp(x) / WIDEST) ** 2)
         return float(total), inner[self.random :].copy(), covariance
 
 

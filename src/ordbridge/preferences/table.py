@@ -17,7 +17,7 @@ from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated, listed
 
-__all__ = ["PairTable", "one_sided", "pair_table", "require_connected"]
+__all__ = ["PairTable", "one_sided", "pair_table", "require_answers", "require_connected"]
 
 WORDS = {"a": 1, "b": -1, "tie": 0}
 FEWEST_LEVELS = 3  # of a random grouping
@@ -322,6 +322,14 @@ def _levels(column: list[str | None] | None, keep: list[int], role: str) -> tupl
     levels = tuple(dict.fromkeys(str(column[k]) for k in keep))
     place = {name: k for k, name in enumerate(levels)}
     return np.array([place[str(column[k])] for k in keep]), levels
+
+
+def require_answers(table: PairTable) -> None:
+    """Refuse comparisons that are all ties: nobody prefers anything."""
+    if (table.points == 0.5).all():
+        raise InputError(
+            f"all {table.n} answers are ties, so no system is preferred to another; there is nothing to estimate"
+        )
 
 
 def require_connected(table: PairTable) -> None:

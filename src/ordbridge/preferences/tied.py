@@ -74,6 +74,9 @@ class Tied:
         parameters (maximum likelihood).
     penalty
         How often log σ is added for each grouping: 1 keeps a standard deviation from being estimated at zero.
+    widest
+        σ²/(2 widest²) is taken off for each grouping: keeps a standard deviation from running away where the levels
+        of a grouping always give the same answer.
 
     References
     ----------
@@ -88,8 +91,10 @@ class Tied:
     2.0794
     """
 
-    def __init__(self, data: Comparisons, integrate: bool = False, penalty: float = 0.0) -> None:
-        self.data, self.integrate, self.penalty = data, integrate, penalty
+    def __init__(
+        self, data: Comparisons, integrate: bool = False, penalty: float = 0.0, widest: float = np.inf
+    ) -> None:
+        self.data, self.integrate, self.penalty, self.widest = data, integrate, penalty, widest
         self.spacings = (data.categories - 1) // 2
         self.sds = len(data.groups)
         self.by_size = np.argsort([-int(group.max()) for group in data.groups], kind="stable")
@@ -206,6 +211,7 @@ class Tied:
             return Mode(np.inf, beta, np.empty((0, 0)), np.zeros(self.size))
         self.start = inner
         value = loss + 0.5 * determinant - self.penalty * float(np.log(sd).sum())
+        value += 0.5 * float(((sd / self.widest) ** 2).sum())
         if self.integrate:
             value -= 0.5 * self.data.coefficients * np.log(2 * np.pi)
         coefficients = inner[self.width + self.random_rest :] if self.integrate else beta
@@ -239,6 +245,7 @@ class Tied:
             out[self.spacings + group] = (
                 (shifted - terms.slope) @ direct + terms.weight @ parts[place] + moved @ back - self.penalty
             )
+            out[self.spacings + group] += (scales[place] / self.widest) ** 2
         if not self.integrate:
             out[self.spacings + self.sds :] = self._pulled_coefficients(shifted - terms.slope)
         return out

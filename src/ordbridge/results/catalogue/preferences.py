@@ -82,4 +82,9 @@ KINDS: dict[str, FindingKind] = {
         "{n:of comparison} repeat rater, item, order and answer of another.",
         "If rows were copied, leave the copies out.",
     ),
+    "position-always": FindingKind(
+        "warning",
+        "what is shown first wins {share:.0f} % of the time, so the effect of position has no finite estimate.",
+        "Win rates do not allow for it.",
+    ),
 }
