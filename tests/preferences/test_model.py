@@ -142,3 +142,21 @@ def test_asset_one_system_always_first(engine: str, folder: Path) -> None:
         mixed = ob.prefer(mine, rater="rater", random="slopes", **options)
         assert mixed.loglik == pytest.approx(row.random_ll, abs=1e-5)
         assert mixed.coef["asset"] == pytest.approx(row.random, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"plus": [5, 1]}, "no such column"),
+        ({"block": [1, 0]}, "sorted by block"),
+        ({"rest_column": [3, 0]}, "no such column in the rest"),
+        ({"minus": [1]}, "different numbers of rows"),
+    ],
+)
+def test_the_core_checks_what_it_gets(changed: dict[str, list[int]], sentence: str) -> None:
+    from ordbridge import _core
+
+    given = {"block": [0, 1], "plus": [0, 2], "minus": [1, 3], "rest_column": [0, -1]} | changed
+    arrays = {name: np.array(value, dtype=np.int64) for name, value in given.items()}
+    with pytest.raises(ValueError, match=sentence):
+        _core.TiedSolver(**arrays, rest_value=np.ones(2), own=4, rest=1, random_rest=0)
