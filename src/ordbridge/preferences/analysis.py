@@ -31,7 +31,7 @@ __all__ = ["PreferenceAnalysis", "TestedContrast", "analyse"]
 
 FEW = 10
 LARGEST = 12.0  # on the latent scale: what is larger has no finite estimate
-PENALTY = 0.1  # between 0 (7 % false alarms with three raters) and 1 (none at all): benchmarks/preference_size.py
+PENALTY = 0.1  # chosen by simulation, see docs/howto/preferences.md
 
 
 @dataclass(frozen=True)
