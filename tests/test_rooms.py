@@ -31,6 +31,7 @@ ROOMS = (
     "scales",
     "judges",
     "papers",
+    "preferences",
     "logs",
     "comparison",
     "app",

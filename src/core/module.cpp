@@ -17,6 +17,7 @@
 #include "deviance.hpp"
 #include "laplace.hpp"
 #include "pairs.hpp"
+#include "tied.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -205,6 +206,52 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);
     m.doc() = "The inner loops of the fast engine and of pairs of raters, compiled; their callers say what they are for.";
     nb::exception<OutOfTime>(m, "OutOfTime");
+
+    nb::class_<TiedSolver>(m, "TiedSolver", "Signed random effects of paired comparisons; see tied.hpp.")
+        .def(
+            "__init__",
+            [](TiedSolver* self, const Integers& block, const Integers& plus, const Integers& minus, const Integers& rest_column,
+               const Doubles& rest_value, std::int64_t own, std::int64_t rest, std::int64_t random_rest) {
+                const std::int64_t n = static_cast<std::int64_t>(block.size());
+                if (n == 0 || rest_column.size() % block.size()) throw std::invalid_argument("rows and columns do not fit");
+                if (rest > 20000) throw std::invalid_argument("the rest has too many columns");
+                TiedRows rows{integers(block), integers(plus), integers(minus), integers(rest_column), vector(rest_value),
+                              static_cast<std::int64_t>(rest_column.size()) / n, own, rest, random_rest};
+                new (self) TiedSolver(std::move(rows));
+            },
+            "block"_a, "plus"_a, "minus"_a, "rest_column"_a, "rest_value"_a, "own"_a, "rest"_a, "random_rest"_a)
+        .def("predictor",
+             [](const TiedSolver& self, const Doubles& x, double own_scale, double rest_scale) {
+                 if (static_cast<std::int64_t>(x.size()) != self.own() + self.rest()) throw std::invalid_argument("x does not fit");
+                 return numpy(self.predictor(x.data(), own_scale, rest_scale));
+             })
+        .def("pulled",
+             [](const TiedSolver& self, const Doubles& r, double own_scale, double rest_scale) {
+                 if (static_cast<std::int64_t>(r.size()) != self.rows()) throw std::invalid_argument("the rows do not fit");
+                 return numpy(self.pulled(r.data(), own_scale, rest_scale));
+             })
+        .def("factor",
+             [](TiedSolver& self, const Doubles& weight, double own_scale, double rest_scale) {
+                 if (static_cast<std::int64_t>(weight.size()) != self.rows()) throw std::invalid_argument("the rows do not fit");
+                 nb::gil_scoped_release released;
+                 return self.factor(weight.data(), own_scale, rest_scale);
+             })
+        .def("solve",
+             [](const TiedSolver& self, const Doubles& right) {
+                 if (static_cast<std::int64_t>(right.size()) != self.own() + self.rest())
+                     throw std::invalid_argument("the right side does not fit");
+                 return numpy(self.solve(right.data()));
+             })
+        .def("covariance",
+             [](const TiedSolver& self, std::int64_t columns) {
+                 const std::size_t k = static_cast<std::size_t>(columns);
+                 const Vector found = self.covariance(columns);
+                 return numpy(found.data(), {k, k});
+             })
+        .def("spread", [](const TiedSolver& self) {
+            const Vector found = self.spread();
+            return numpy(found.data(), {3, static_cast<std::size_t>(self.rows())});
+        });
 
     m.def(
         "pair_agreement",

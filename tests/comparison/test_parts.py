@@ -11,10 +11,10 @@ import pytest
 
 from ordbridge.comparison.family import ADJUSTMENTS, correct, largest_of
 from ordbridge.comparison.latent import _over_all
-from ordbridge.comparison.letters import letters
 from ordbridge.comparison.scale import read_scale
 from ordbridge.errors import InputError
 from ordbridge.models.inference import resampling
+from ordbridge.support.letters import letters
 from ordbridge.support.progress import Progress
 
 

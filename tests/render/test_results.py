@@ -27,7 +27,8 @@ from ordbridge.simulate import Truth, ratings
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("comparison", "fit", "run", "plan", "reliability", "judge", "scales", "reproduction", "ratings", "checks")
+KINDS = ("comparison", "fit", "run", "plan", "reliability", "judge", "scales", "reproduction", "ratings", "checks",
+         "preferences", "preference fit", "preference plan")  # fmt: skip
 EVERY = pytest.mark.parametrize("kind", KINDS)
 TRUTH = Truth(effects=(0.6,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
 
@@ -44,7 +45,14 @@ def gallery() -> ModuleType:
 @pytest.fixture(scope="module")
 def results(gallery: ModuleType) -> dict[str, Result]:
     study = ratings(ob.design.crossed(items=8, raters=5), TRUTH, seed=1)
-    return {**gallery.results(), "ratings": ob.read(study), "checks": ob.check(study)}
+    votes = {"rater": list("uuvvwwxx") * 6, "item": [f"t{k // 8}" for k in range(48)], "model_a": ["B", "C", "D"] * 16,
+             "model_b": ["C", "D", "B"] * 16, "winner": ["model_a", "tie", "model_b", "model_a"] * 12}  # fmt: skip
+    chosen = {
+        "preferences": ob.compare(votes, engine="fast"),
+        "preference fit": ob.prefer(votes, engine="fast"),
+        "preference plan": ob.preferences.plan_comparisons(raters=[40, 150], items=150),
+    }
+    return {**gallery.results(), "ratings": ob.read(study), "checks": ob.check(study), **chosen}
 
 
 def surfaces(result: Result) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import log_options, models, outputs, reading, talk
 from ordbridge.cli.defaults import choices_of, defaults_of
@@ -14,6 +14,7 @@ from ordbridge.results.finding import has
 
 if TYPE_CHECKING:
     from ordbridge.comparison import Comparison
+    from ordbridge.preferences import PreferenceComparison
 
 __all__ = ["add"]
 
@@ -88,13 +89,19 @@ def run(args: argparse.Namespace) -> int:
     """Compare and show; return 1 if there is no answer."""
     from ordbridge.comparison import CompareOptions, compare
     from ordbridge.reading import read
+    from ordbridge.reading.preferences import PreferencesFound
 
     outputs.require_writable(args)
     if log_options.are_logs(args.file, args):
         return log_options.compare_logs(args)
     if args.plan:
         return _as_planned(args)
-    ratings = read(reading.files(args), **reading.options(args))
+    try:
+        ratings: Any = read(reading.files(args), **reading.options(args))
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            raise
+        ratings = recognised.preferences
     settings = {name: getattr(args, name) for name in SETTINGS}
     with warnings.catch_warnings(), talk.progress(args.quiet) as progress:
         warnings.simplefilter("ignore")  # what they say is in the findings
@@ -123,7 +130,7 @@ def _as_planned(args: argparse.Namespace) -> int:
     return 0
 
 
-def _keep(found: Comparison, args: argparse.Namespace) -> list[Path]:
+def _keep(found: Comparison | PreferenceComparison, args: argparse.Namespace) -> list[Path]:
     """Write the differences, or all tables into a folder."""
     from ordbridge.reading.tables import write
     from ordbridge.results import findings_table

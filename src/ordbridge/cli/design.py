@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.cli import show
-from ordbridge.cli.defaults import defaults_of
+from ordbridge.cli.defaults import choices_of, defaults_of
 from ordbridge.errors import InputError
 
 
@@ -35,6 +35,44 @@ def add(parser: argparse.ArgumentParser) -> None:
     for role, column in defaults_of("design.inspect:from_ratings").items():
         from_ratings.add_argument(f"--{role}", default=column, metavar="COLUMN", help="default: %(default)s")
     from_ratings.set_defaults(reads=("table",))
+    _comparisons(kinds)
+
+
+def _comparisons(kinds: Any) -> None:
+    summary = "comparisons of two systems: pairs, items and both orders as even as possible; or which pairs to ask next"
+    parser: argparse.ArgumentParser = kinds.add_parser("comparisons", help=summary, description=summary)
+    parser.add_argument("table", nargs="?", metavar="FILE", help="comparisons so far: say which pairs to ask next")
+    parser.add_argument("--next", type=int, metavar="N", help="with a file: how many comparisons to ask next")
+    parser.add_argument("--by", choices=choices_of("preferences.sample_size:CHOOSE_BY"), help="default: %(default)s")
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="the systems")
+    for name in ("items", "raters", "per-rater"):
+        parser.add_argument(f"--{name}", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
+    parser.add_argument("--out", metavar="FILE", help="write the sheet to .csv or .parquet")
+    usual = defaults_of("preferences.sample_size:next_pairs", "by")
+    usual |= defaults_of("preferences.sample_size:comparison_sheet", "seed")
+    parser.set_defaults(**usual, run=run_comparisons, reads=("table",))
+
+
+def run_comparisons(args: argparse.Namespace) -> int:
+    """Write who compares what, or say which pairs to ask next."""
+    from ordbridge.preferences import comparison_sheet, next_pairs
+    from ordbridge.reading.tables import write
+
+    numbers = (args.items, args.raters, args.per_rater)
+    if args.table is not None:
+        if args.next is None or args.names or any(numbers):
+            raise InputError("with a file of comparisons give --next N alone: how many to ask next")
+        table = next_pairs(args.table, args.next, by=args.by)
+        show.table(table, title=f"{args.next} comparisons to ask next, by {args.by}")
+    else:
+        if not args.names or not all(numbers):
+            raise InputError("give --names, --items, --raters and --per-rater, or a file of comparisons and --next N")
+        table = comparison_sheet(args.names, *numbers, seed=args.seed)
+        show.line(f"{table.num_rows} comparisons: {args.raters} raters, {args.items} items, {len(args.names)} systems")
+    if args.out:
+        show.line(f"wrote {write(table, args.out)}")
+    return 0
 
 
 def _kind(kinds: Any, name: str, summary: str) -> argparse.ArgumentParser:

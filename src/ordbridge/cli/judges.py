@@ -7,6 +7,7 @@ from typing import Any
 
 from ordbridge.cli import outputs, reading
 from ordbridge.cli.defaults import defaults_of
+from ordbridge.errors import InputError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Analyse the judge, show the result, and write the report if wanted."""
     from ordbridge import judges, logs
+    from ordbridge.preferences import judge_preferences
     from ordbridge.reading import read_alttest
+    from ordbridge.reading.preferences import PreferencesFound
     from ordbridge.reliability.ratings import read_for
 
     outputs.require_writable(args)
@@ -60,7 +63,16 @@ def run(args: argparse.Namespace) -> int:
         args.cluster = args.cluster or "sample"
     else:
         source = reading.files(args) if args.judgements is None else read_alttest(args.file[0], args.judgements)
-    study = read_for(source, args.level, None, reading.options(args))
+    try:
+        study = read_for(source, args.level, None, reading.options(args))
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            raise
+        if args.judge is None:
+            raise InputError("these are comparisons: name the judge among the raters with --judge") from None
+        found = judge_preferences(recognised.preferences, args.judge, epsilon=args.epsilon, conf_level=args.conf_level)
+        outputs.finish(found, args)
+        return 0
     prices = {"human": args.cost_human, "judge": args.cost_judge}
     asked = {name: getattr(args, name) for name in ("covariates", "raters", "conf_level", "kind", "cluster", "level")}
     cost = {name: price for name, price in prices.items() if price is not None} or None

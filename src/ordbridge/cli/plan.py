@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 STORE = "runs/plans"
+OF_COMPARISONS = ("raters", "rater_sd", "item_sd", "ties")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -127,6 +128,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
     parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
     parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
+    parser.add_argument(
+        "--win-rate", type=float, metavar="P", help="plan comparisons of two systems: the win rate to tell from 0.5"
+    )
+    parser.add_argument("--raters", nargs="+", type=int, metavar="N", help="with --win-rate: numbers of raters")
+    parser.add_argument("--rater-sd", type=float, metavar="SD", help="with --win-rate: of rater:system; default: 0.5")
+    parser.add_argument("--item-sd", type=float, metavar="SD", help="with --win-rate: of item:system; default: 0.5")
+    parser.add_argument("--ties", type=float, metavar="SHARE", help="with --win-rate: of ties; default: 0.2")
     add_sheets(parser)
     log_options.add_options(parser, comparing=False)
     outputs.add_options(parser, plot="the trade-off")
@@ -138,6 +146,12 @@ def run(args: argparse.Namespace) -> int:
     """Plan, show, and keep what was asked for."""
     from ordbridge.planning import plan
 
+    if args.win_rate is not None:
+        return _comparisons(args)
+    if alone := [name for name in OF_COMPARISONS if getattr(args, name) is not None]:
+        raise InputError(
+            f"--{alone[0].replace('_', '-')} belongs to --win-rate, which plans comparisons of two systems"
+        )
     args.also_logs = ("effect_points", "target", "alpha")
     if log_options.are_logs(args.pilot, args):
         return log_options.plan_from_logs(args)
@@ -157,6 +171,18 @@ def run(args: argparse.Namespace) -> int:
 def _tell(line: Any) -> None:
     if isinstance(line, str):
         talk.tell(line)
+
+
+def _comparisons(args: argparse.Namespace) -> int:
+    """Show how many comparisons tell a win rate from one half; a pilot gives the variances and the ties."""
+    from ordbridge.preferences import pilot_of, plan_comparisons
+    from ordbridge.reading.tables import write
+
+    asked: dict[str, Any] = {} if args.pilot is None else pilot_of(args.pilot, **reading.options(args))
+    asked |= {name: value for name in OF_COMPARISONS if (value := getattr(args, name)) is not None}
+    found = plan_comparisons(args.win_rate, items=args.items, power=args.target, alpha=args.alpha, **asked)
+    outputs.finish(found, args, *([write(found.options, args.out)] if args.out else []))
+    return 0
 
 
 def _by_reliability(args: argparse.Namespace) -> int:

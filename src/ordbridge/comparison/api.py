@@ -34,8 +34,10 @@ from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
+from ordbridge.preferences import PreferenceComparison, compare_preferences
 from ordbridge.reading import RatingTable, check, read
 from ordbridge.reading.parts import listed
+from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
@@ -119,7 +121,7 @@ def compare(
     conf_level: float = 0.95,
     force: bool = False,
     options: CompareOptions | None = None,
-) -> Comparison:
+) -> Comparison | PreferenceComparison:
     """Say which system is rated higher, by how much, and how sure that is.
 
     By default the answer is about expected ratings: differences in points, for new participants and items, from linear
@@ -160,9 +162,10 @@ def compare(
     Returns
     -------
     Comparison
-        Its tables ``ranking`` and ``pairs``, ``answer``, ``plot()``, ``report(path)``, ``latex()``, ``markdown()``. In
-        points the test is Satterthwaite's t of the linear mixed model; Welch's t where nothing repeats; an exact test
-        where a system always has the same rating.
+        Of a file of comparisons (a or b, ranks, best–worst) a :class:`ordbridge.preferences.PreferenceComparison`: who
+        is preferred, how often. Otherwise tables ``ranking`` and ``pairs``, ``answer``, ``plot()``, ``report(path)``,
+        ``latex()``, ``markdown()``. In points the test is Satterthwaite's t of the linear mixed model; Welch's t where
+        nothing repeats; an exact test where a system always has the same rating.
 
     References
     ----------
@@ -196,8 +199,15 @@ def compare(
     choice("adjust", adjust, ADJUSTMENTS)
     if (adjust == "dunnett") != (reference is not None) and adjust in ("dunnett", "tukey"):
         raise InputError("adjust='dunnett' needs reference=, a system to compare with; adjust='tukey' is for all pairs")
+    if isinstance(data, Preferences):
+        return _preferences(data, adjust, asked, options)
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
-    ratings = read(data, rating=rating, **roles)
+    try:
+        ratings = read(data, rating=rating, **roles)
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            raise
+        return _preferences(recognised.preferences, adjust, asked, options)
     if "system" not in ratings.table.column_names:
         raise InputError(_without_system(ratings))
     noticed = (*check(ratings).findings, *ratings.notes)
@@ -221,6 +231,17 @@ def _without_system(ratings: RatingTable) -> str:
         f"no column of {ratings.source} says which system made a text; give system= with its column{which}{texts}. "
         "Without systems, ordbridge reliability says how well raters agree"
     )
+
+
+def _preferences(data: Preferences, adjust: str, asked: Request, options: CompareOptions) -> PreferenceComparison:
+    """Hand comparisons over; what only ratings have is refused."""
+    only = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
+    only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
+    only |= {"adjust": adjust if adjust == "tukey" else None}
+    if given := [name for name, value in only.items() if value is not None]:
+        raise InputError(f"{data.source} has comparisons, and {given[0]}= is for ratings; leave it out")
+    settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
+    return compare_preferences(data, conf_level=asked.conf_level, **settings)
 
 
 def _question(

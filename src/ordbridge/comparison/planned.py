@@ -146,6 +146,8 @@ def compare_as_planned(
         conf_level=1 - protocol.alpha,
         options=CompareOptions(link=protocol.link or "logit", progress=progress),
     )
+    if not isinstance(found, Comparison):
+        raise InputError("the plan is for ratings, and these are comparisons of two systems")
     for row in rows:
         row["difference"] = _points(found, row["criterion"], row["low"], row["high"])
     tests = pa.Table.from_pylist(rows, schema=SCHEMA)

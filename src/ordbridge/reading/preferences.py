@@ -91,8 +91,8 @@ def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None
     n, k = found.table.num_rows, len(found.systems)
     said = f"{n:,} comparison{'' if n == 1 else 's'} of {k} systems" if k else "systems without names"
     raise PreferencesFound(
-        f"{sheet.name} {word} ({found.columns['outcome']}): {said}. These are preferences and not ratings, which "
-        "ordbridge cannot analyse yet; fit a Bradley–Terry model, as in R's BradleyTerry2",
+        f"{sheet.name} {word} ({found.columns['outcome']}): {said}. These are preferences and not ratings: "
+        "`ordbridge compare` and `ob.prefer` analyse them",
         found if k else None,
     )
 
@@ -249,6 +249,11 @@ class _PreferenceFinder:
                 present += 1
                 first = {plain(columns[0]), plain(short_name(columns[0])), sides[0], plain(a[place] or "a")}
                 second = {plain(columns[1]), plain(short_name(columns[1])), sides[1], plain(b[place] or "b")}
+                if said in (plain(a[place] or ""), plain(b[place] or "")) and said in first & second:
+                    raise InputError(
+                        f"{name} says {cell!r} in row {place + 1}, which may be a system or the place of the other "
+                        "one; rename the systems, or write left and right"
+                    )
                 found = "a" if said in first else "b" if said in second else "tie" if said in TIES else None
                 if found is None and (side := _side(said)) is not None:
                     found = "ab"[side]

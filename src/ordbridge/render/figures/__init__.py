@@ -6,6 +6,7 @@ from ordbridge.render.figures.moving_thresholds import thresholds
 from ordbridge.render.figures.pairwise import differences
 from ordbridge.render.figures.plan import plan_contours, plan_money
 from ordbridge.render.figures.power import power_curves
+from ordbridge.render.figures.preferences import pair_matrix, win_rates
 from ordbridge.render.figures.raters import (
     categories_used,
     d_study,
@@ -25,6 +26,7 @@ __all__ = [
     "forest",
     "judge_against_people",
     "leniency_and_consistency",
+    "pair_matrix",
     "pairs_heatmap",
     "plan_contours",
     "plan_money",
@@ -34,4 +36,5 @@ __all__ = [
     "scales",
     "systems",
     "thresholds",
+    "win_rates",
 ]
