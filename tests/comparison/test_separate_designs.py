@@ -43,6 +43,8 @@ def test_systems_are_linked_by_more_than_one_item() -> None:
     assert linked_systems(*both) == [[0, 1], [2, 3]]  # item 4 alone links them
     two = np.append(both[0], [5, 5]), np.append(both[1], [0, 3])
     assert linked_systems(*two) == [[0, 1, 2, 3]]
+    days = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1])
+    assert linked_systems(*days) == [[0, 1, 2]]  # all that system 2 has is shared
     ring = np.repeat(np.arange(4), 2), np.array([0, 1, 1, 2, 2, 3, 3, 0])
     assert linked_systems(*ring) == [[0, 1, 2, 3]]  # whichever item is left out, a way remains
 

@@ -146,16 +146,17 @@ def run(args: argparse.Namespace) -> int:
     """Plan, show, and keep what was asked for."""
     from ordbridge.planning import plan
 
-    if args.win_rate is not None:
-        return _comparisons(args)
-    if alone := [name for name in OF_COMPARISONS if getattr(args, name) is not None]:
+    alone = [name for name in OF_COMPARISONS if getattr(args, name) is not None]
+    if alone and args.win_rate is None:
         raise InputError(
             f"--{alone[0].replace('_', '-')} belongs to --win-rate, which plans comparisons of two systems"
         )
     args.also_logs = ("effect_points", "target", "alpha")
-    if log_options.are_logs(args.pilot, args):
+    if args.win_rate is None and log_options.are_logs(args.pilot, args):
         return log_options.plan_from_logs(args)
     args.pilot = log_options.only_file(args.pilot) if args.pilot else None
+    if args.win_rate is not None:
+        return _comparisons(args)
     if args.reliability is not None:
         return _by_reliability(args)
     try:

@@ -44,8 +44,11 @@ def linked_systems(item: np.ndarray, system: np.ndarray) -> list[list[int]]:
     links = np.array([len(np.unique(group[row])) > 1 for row in shared])
     # those that hold together whichever single item is left out
     parts = {tuple(everyone)}
+    only = seen.sum(axis=0) == 1  # systems with one item, which is all that can link them
     for left_out in np.flatnonzero(links):
-        rest = _components(_common(np.delete(shared, left_out, axis=0)) > 0)
+        linked = _common(np.delete(shared, left_out, axis=0)) > 0
+        linked[np.ix_(shared[left_out] & only, shared[left_out])] = True
+        rest = _components(linked)
         parts = {piece for part in parts for one in rest if (piece := tuple(k for k in part if k in one))}
         if len(parts) == len(groups):
             break

@@ -205,8 +205,8 @@ def fit_table(
     if above or below:
         which = said_systems([table.systems[k] for k in (*above, *below)])
         raise InputError(
-            f"{which}: no points against the others, or all of them, so that no finite strength exists; leave these "
-            "out, or use compare, which ranks them apart"
+            f"{which}: no points against the others, or all of them, so no strength is finite; leave them "
+            "out, or use compare"
         )
     if position and not table.position_identified():
         raise InputError("one system is always shown first, so position and strength cannot be told apart")
