@@ -209,3 +209,10 @@ def test_a_malformed_published_file(name, text, tmp_path):
     (tmp_path / "x.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
         getattr(data, f"read_{name}")(tmp_path / "x.csv")
+
+
+def test_lists_nested_too_deeply_stay_text(tmp_path):
+    path = tmp_path / "deep.csv"
+    deep = "[" * 3000 + "]" * 3000
+    path.write_text(f"participant,item,system,rating\na,b,{deep},3\na,c,y,4\nb,b,{deep},2\nb,c,y,5\n")
+    assert deep in ob.read(path).table["system"].to_pylist()

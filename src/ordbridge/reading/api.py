@@ -245,7 +245,7 @@ def _opened(
     path = Path(source)
     if path.is_dir():
         if not is_folder(path):
-            raise InputError(f"{path} is a folder without the output of Potato; give a file")
+            raise InputError(f"{path} is a folder without logs of evaluations or the output of Potato; give a file")
         return None, *of_folder(path)
     kind = kind_of(path)
     if kind in ("json", "jsonl") and sheet is None:

@@ -107,6 +107,8 @@ def _lists(cells: Sequence[str | None]) -> list[list[Any]] | None:
             return None
         try:
             value = json.loads(text)
+        except RecursionError:
+            return None
         except ValueError:
             try:
                 value = ast.literal_eval(text)
