@@ -250,3 +250,18 @@ def test_every_column_has_its_evidence(tmp_path: Path, capsys: pytest.CaptureFix
 def test_every_command_reads_the_same_file(command: list[str], tmp_path: Path) -> None:
     path = csv(tmp_path / "x.csv", "worker,text,model,score", ROWS)
     assert main([command[0], str(path), *command[1:]]) == 0
+
+
+def test_a_system_that_always_gets_one_rating_is_asked_about(tmp_path: Path) -> None:
+    rows = [(w, i, 1, 1 + (w + i) % 2, 1 + (w * i) % 2) for w in range(4) for i in range(5)]
+    path = csv(tmp_path / "x.csv", "WorkerId,article_id,T5,Pegasus,BART", rows)
+    with pytest.raises(InputError, match=r"T5 of x\.csv always hold one rating of the scale of Pegasus, BART"):
+        ob.read(path)
+
+
+def test_several_systems_in_a_row_whose_ratings_are_not_placed_are_asked_about(tmp_path: Path) -> None:
+    rows = [(w, i, *(("a", "b", "c") if i % 2 else ("c", "a", "b")), 1 + i % 5, 1 + w, 2 + i % 3, 3)
+            for w in range(4) for i in range(6)]  # fmt: skip
+    names = "judge,zin,team1,team2,team3,Verständlichkeit3,Verständlichkeit2,Verständlichkeit1,target_difficulty"
+    with pytest.raises(InputError):
+        ob.read(csv(tmp_path / "x.csv", names, rows), rating=names.split(",")[5:])

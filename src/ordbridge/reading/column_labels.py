@@ -131,7 +131,7 @@ def _blocks(sheet: Sheet, factors: list[list[str]], roles: list[str], beside: Se
 def _refuse_unplaced(sheet: Sheet, columns: Sequence[str], beside: Sequence[str]) -> None:
     """Ask where several columns name the systems of a row, but do not say which ratings are theirs."""
     matches = {name: _INDEXED.fullmatch(short_name(name)) for name in beside}
-    named = [name for name, match in matches.items() if match and rank_of("system", match[1]) in (0, 1)]
+    named = [name for name, match in matches.items() if match and rank_of("system", match[1]) is not None]
     few = [name for name in named if 1 < len(set(sheet.columns[name])) <= max(2, len(sheet) // 2)]
     if len(few) > 1:
         raise InputError(

@@ -179,9 +179,24 @@ class _Finder:
         left |= {name for name in others if {*name_words(short_name(name))} & words_of("ranks")}
         stems = {_stem(name) for name in likely if name not in left}
         left = {name for name in left if _stem(name) not in stems}  # one of Rater 1, Rater 2, Rater 3 is constant
+        kept = [name for name in likely if name not in left]
+        named = [name for name in kept if not self.is_id(name)]
+        apart = len({_stem(name) for name in named}) == len(named) > 1
+        if apart and not any(name in sure or is_criterion(short_name(name)) for name in named):
+            self.refuse_constant([name for name in fixed if name in left], named)
         if said := [name for name in likely if name in left and not self.is_id(name)]:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(said)))
-        return [name for name in likely if name not in left]
+        return kept
+
+    def refuse_constant(self, fixed: list[str], kept: list[str]) -> None:
+        """Ask about a column that always holds one rating of the others' scale: a system may always get it."""
+        scale = {cell for name in kept for cell in self.sheet.columns[name] if not is_missing(cell)}
+        same = [name for name in fixed if {c for c in self.sheet.columns[name] if not is_missing(c)} <= scale]
+        if same:
+            raise InputError(
+                f"{listed(same)} of {self.sheet.name} always hold one rating of the scale of {listed(kept)}; name all "
+                "columns of ratings with rating="
+            )
 
     def is_numeric(self, name: str) -> bool:
         cells = [cell for cell in self.sheet.columns[name] if not is_missing(cell)]
