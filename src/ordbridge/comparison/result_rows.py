@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from ordbridge.comparison.analysis import Analysis
 from ordbridge.comparison.family import Corrected
-from ordbridge.comparison.ranks import best_probabilities, rank_intervals
 from ordbridge.comparison.scale import Scale
 from ordbridge.support.columns import columns
 from ordbridge.support.letters import letters
+from ordbridge.support.ranks import best_probabilities, rank_intervals
 
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {

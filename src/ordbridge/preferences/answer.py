@@ -20,6 +20,7 @@ from ordbridge.preferences.table import PairTable, pair_table
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice, proportion
 from ordbridge.support.letters import letters
+from ordbridge.support.ranks import rank_intervals
 
 __all__ = ["TestedPair", "compare_preferences", "corrected", "interval"]
 
@@ -184,14 +185,10 @@ def _ranking_rows(
 ) -> list[dict[str, Any]]:
     names = one.table.systems
     order = [one.core[k] for k in np.argsort(-one.strengths, kind="stable")]
-    differ = {frozenset((names[p.test.a], names[p.test.b])) for p in pairs if p.p_adjusted < alpha}
-    better = {name: [0, 0] for name in names}  # how many are surely better, how many surely worse
-    for pair in pairs:
-        if pair.p_adjusted < alpha:
-            a, b = (pair.test.a, pair.test.b) if pair.test.estimate > 0 else (pair.test.b, pair.test.a)
-            better[names[a]][1] += 1
-            better[names[b]][0] += 1
-    marked = letters([names[k] for k in order], differ)
+    tests = [pair.test for pair in pairs if pair.p_adjusted < alpha]
+    better = [(names[t.a], names[t.b]) if t.estimate > 0 else (names[t.b], names[t.a]) for t in tests]
+    marked = letters([names[k] for k in order], [frozenset(pair) for pair in better])
+    places = rank_intervals([names[k] for k in order], better)
     raw = one.table.points_matrix()
     out = []
     everyone = [*one.above, *order, *one.below]
@@ -210,8 +207,8 @@ def _ranking_rows(
                 centre, half = np.log(mean / (1 - mean)), float(stats.t.ppf(0.5 + conf_level / 2, df)) * error
                 row["strength"] = float(one.strengths[at])
                 row["conf_low"], row["conf_high"] = map(float, special.expit([centre - half, centre + half]))
-            row |= {"rank_low": 1 + len(one.above) + better[names[k]][0],
-                    "rank_high": len(everyone) - len(one.below) - better[names[k]][1]}  # fmt: skip
+            low, high = places[names[k]]
+            row |= {"rank_low": len(one.above) + low, "rank_high": len(one.above) + high}
         out.append(row)
     return out
 
