@@ -119,6 +119,46 @@ def workbook(kind: str) -> Callable[[bytes, Path], None]:
     return case
 
 
+def evaluation_log(data: bytes, folder: Path) -> None:
+    """A log of inspect_ai whose summaries are mutated, or a file that may be one of another harness."""
+    from ordbridge import logs
+    from ordbridge.errors import InputError
+
+    pick = zlib.crc32(data) % 3
+    path = folder / ("case.eval", "case.json", "samples_task_2026.jsonl")[pick]
+    if pick:
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps(INSPECT_HEADER))
+            archive.writestr("summaries.json", data)
+    try:
+        logs.is_log([path])
+        logs.read(path)
+    except InputError as error:
+        one_sentence(error)
+    finally:
+        path.unlink()
+
+
+INSPECT_HEADER = {
+    "version": 2, "status": "success",
+    "eval": {"model": "a/b", "task": "t", "config": {"epochs": 1}, "scorers": [{"name": "exact"}]},
+}  # fmt: skip
+
+
+def seeds_of_log() -> list[bytes]:
+    scores = {"exact": {"value": "C"}, "grade": {"value": 0.5}}
+    summaries = [{"id": n, "epoch": 1, "scores": scores, "metadata": {"passage": n}} for n in range(3)]
+    line = {"doc_id": 0, "doc_hash": "x", "filter": "none", "metrics": ["acc"], "acc": 1.0}
+    turn = {"question_id": 1, "turn": 1, "model": "m", "judge": ["j", "p"], "score": 7}
+    vote = [{"instruction": "i", "preference": 1.5, "annotator": "a", "generator_1": "x", "generator_2": "y"}]
+    result = {"provider": {"label": "p"}, "vars": {"q": "1"}, "namedScores": {"s": 1}, "score": 1, "failureReason": 0}
+    promptfoo = {"results": {"results": [result]}}
+    whole = {**INSPECT_HEADER, "samples": summaries}
+    return [json.dumps(one).encode() for one in (summaries, line, turn, vote, promptfoo, whole)]
+
+
 def potato_folder(data: bytes, folder: Path) -> None:
     """Three annotators; the first one's file is mutated."""
     import shutil
@@ -546,6 +586,7 @@ TARGETS: dict[str, tuple[Callable[[bytes, Path], None], Callable[[], list[bytes]
         lambda: [(PROJECT / "tests/reading/exports/potato/anna/user_state.json").read_bytes()],
         as_json,
     ),
+    "log": (evaluation_log, seeds_of_log, as_json),
     "published": (published, seeds_of_published, as_json),
     "plan": (plan_file, seeds_of_plan, as_json),
     "truth": (truth_file, seeds_of_truth, as_toml),
