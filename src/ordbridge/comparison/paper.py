@@ -192,7 +192,8 @@ def counts(comparison: Comparison) -> str:
     parts = [f"{design[name]:,} {word}" for name, word in (("participants", "raters"), ("items", "items"))
              if design[name]]  # fmt: skip
     total = sum(row["ratings"] for row in comparison.design.to_pylist())
-    return f"{' × '.join(parts)}{', ' if parts else ''}{total:,} ratings"
+    largest = f" in the largest of {comparison.design.num_rows} parts" if comparison.settings["over"] == "parts" else ""
+    return f"{' × '.join(parts)}{largest}{', ' if parts else ''}{total:,} ratings"
 
 
 def models(comparison: Comparison) -> str:
