@@ -22,6 +22,7 @@ VARIABLE = "ORDBRIDGE_MAX_SIZE"
 """As :mod:`ordbridge.reading.size_limits` reads it."""
 
 COMMANDS = {
+    "examples": "write small studies in many kinds of file, to try everything with",
     "app": "open a page in the browser: drop a file, compare, check raters, plan",
     "read": "turn any file of ratings into one row per rating",
     "check": "say what is wrong with ratings, before any model",
