@@ -53,10 +53,8 @@ def test_the_command_writes_all_files_and_says_what_is_next(tmp_path: Path, caps
     assert main(["examples", str(tmp_path / "new")]) == 0
     said = capsys.readouterr().out
     files = {path.name for path in (tmp_path / "new").iterdir()}
-    assert (
-        files >= {"summaries.csv", "wide.csv", "two_criteria.xlsx", "qualtrics.csv", "texts.csv"}
+    assert files >= {"summaries.csv", "wide.csv", "two_criteria.xlsx", "qualtrics.csv", "texts.csv"}
     assert len(files) == 13
-    )
     assert all(name in said for name in files)
     assert f"Next: ordbridge compare {tmp_path / 'new' / 'summaries.csv'}" in said
     (tmp_path / "file").write_text("x", encoding="utf-8")
