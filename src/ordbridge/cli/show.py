@@ -20,6 +20,11 @@ def line(text: str = "") -> None:
     print(visible(text))
 
 
+def formatted(text: str) -> None:
+    """Print a result, whose names are inert already."""
+    print(text)
+
+
 def data(value: Any) -> None:
     """Print a value as JSON, in ASCII where the output takes nothing else: names must come back as they are."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")

@@ -43,7 +43,7 @@ def caption(comparison: Comparison) -> str:
     scale = f" on a scale {next(iter(scales))}" if len(scales) == 1 else ""
     n = comparison.settings["comparisons"]
     how = f"{NAMES[comparison.settings['adjust']]}, {n} comparison{'' if n == 1 else 's'}"
-    text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g} % intervals."
+    text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g}% intervals."
     if comparison.settings["reference"] is not None:
         marks = "* p < .05, ** p < .01, *** p < .001"
         return f"{text} Differences from {comparison.settings['reference']}: {marks} ({how})."
@@ -62,7 +62,7 @@ def ranking_grid(comparison: Comparison) -> ShownTable:
     table = {
         "system": [row["system"] for row in rows],
         _what(comparison).lower(): [unit.value(row["estimate"]) for row in rows],
-        f"{100 * comparison.settings['conf_level']:g} % CI": [_interval(row, unit) for row in rows],
+        f"{100 * comparison.settings['conf_level']:g}% CI": [_interval(row, unit) for row in rows],
     }
     if reference is None:
         table["group"] = [row["letters"] for row in rows]
@@ -108,7 +108,7 @@ def _rating(row: dict[str, Any], unit: Units) -> str:
 
 def pairs_grid(comparison: Comparison) -> ShownTable:
     """Return a row for each pair: its difference with interval, corrected p-value, and chance of being rated above."""
-    level = f"{100 * comparison.settings['conf_level']:g} %"
+    level = f"{100 * comparison.settings['conf_level']:g}%"
     rows = comparison.pairs.to_pylist()
     unit = {row["criterion"]: units(row, comparison.settings["estimand"]) for row in comparison.design.to_pylist()}
     columns = {
@@ -175,7 +175,7 @@ def _chance(row: dict[str, Any]) -> str:
 
 
 def _pairs_caption(comparison: Comparison) -> str:
-    level = f"{100 * comparison.settings['conf_level']:g} %"
+    level = f"{100 * comparison.settings['conf_level']:g}%"
     return (
         f"Differences between systems {in_units(comparison)} with {level} intervals and corrected p-values "
         f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second. "

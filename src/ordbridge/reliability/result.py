@@ -127,6 +127,35 @@ class Reliability(Result):
         """Return agreement, correlation, and the reliability of ratings and their averages."""
         return [ShownTable(_without_constants(self.summary, ("criterion", "group")))]
 
+    told: ClassVar[frozenset[str]] = frozenset(
+        {"rater-stricter", "rater-milder", "more-raters", "undefined-coefficients"}
+    )
+
+    def brief(self) -> Sequence[ShownTable]:
+        """Return a correlation, severe and mild raters, and what more raters would give."""
+        rows = []
+        for row in self.summary.to_pylist():
+            name = row["measure"].partition("correlation (")[2].rstrip(")")
+            if name and row["estimate"] is not None:
+                ends = row["conf_low"] is not None and self.settings.get("conf_level")
+                about = f" ({interval_text(row, ends)})" if ends else ""
+                rows.append((where(row), "correlation", f"{name} {r_text(row['estimate'])}{about}"))
+        for one in self.findings:
+            if one.code in ("rater-stricter", "rater-milder"):
+                how = f"{one.code.removeprefix('rater-')} by {one.values['points']:.1f} points"
+                rows.append((one.subject, "outlying rater", f"{one.values['participant']} ({how})"))
+            elif one.code == "more-raters":
+                n, gain = one.values["n"], r_text(one.values["estimate"])
+                rows.append((one.subject, "more raters", f"{n} per text would bring the averages to {gain}"))
+        rows.sort(key=lambda row: row[0])
+        names = ("of", "about", "found")
+        table = pa.table({name: [row[k] for row in rows] for k, name in enumerate(names)})
+        return [ShownTable(table, names=dict.fromkeys(names, ""))] if rows else []
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return every coefficient."""
+        return {"all_coefficients": self.paper_tables()}
+
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the coefficients with their intervals."""
         shown = ["criterion", "group", "coefficient", "estimate", "conf_low", "conf_high", "n_items", "n_raters"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.render import html, json, latex, markdown, notebook, terminal
-from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownTable
 from ordbridge.results.finding import Finding
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-NOTHING: dict[str, Any] = {"title": "", "answer": "", "counted": "", "findings": (), "settings": {}}
+NOTHING: dict[str, Any] = {"title": "", "answer": "", "counted": "", "columns": "", "findings": (), "settings": {}}
 
 
 class Result:
@@ -34,6 +34,8 @@ class Result:
         The answer in words, a line for each part of it.
     counted
         What it rests on: how many ratings, of what, by whom.
+    columns
+        Which column of the file was taken for what.
     findings
         What a reader should know, the worst first.
     tables
@@ -43,9 +45,12 @@ class Result:
     """
 
     kind: ClassVar[str] = "result"
+    told: ClassVar[frozenset[str]] = frozenset()
+    """Codes of findings that stand in the table of the terminal already."""
     title: str
     answer: str
     counted: str
+    columns: str
     findings: tuple[Finding, ...]
     settings: Mapping[str, Any]
 
@@ -63,6 +68,15 @@ class Result:
     def main(self) -> Sequence[ShownTable]:
         """Return the table that stands below the answer."""
         return ()
+
+    def brief(self) -> Sequence[ShownTable]:
+        """Return the table that stands below the answer in a terminal."""
+        return self.main()
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return what a terminal adds for those who ask, by the option of the command."""
+        methods, cited = self.methods(), tuple(self.references())
+        return {"explain": [*([methods] if methods else []), *([Bullets(cited)] if cited else [])]}
 
     def sections(self) -> Sequence[Section]:
         """Return what follows the answer and the cautions in a report."""
@@ -118,6 +132,10 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` writes."""
         return json.as_data(self)
+
+    def __repr__(self) -> str:
+        """Say in one line what was found."""
+        return f"<{self.kind}: {' '.join(self.answer.splitlines())}>"
 
     def __str__(self) -> str:
         """Return what the terminal shows."""

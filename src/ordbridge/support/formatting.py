@@ -111,6 +111,19 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def columns_taken(recognised: Mapping[str, str]) -> str:
+    """Say which column was taken for what.
+
+    Examples
+    --------
+    >>> columns_taken({"participant": "worker_id", "rating": "score"}), columns_taken({})
+    ('Columns: participant = worker_id, rating = score.', '')
+    """
+    pairs = [f"{role} = {source}" for role, source in recognised.items()]
+    between = "; " if any("," in pair for pair in pairs) else ", "
+    return f"Columns: {between.join(pairs)}." if pairs else ""
+
+
 def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as a plain HTML table, for notebooks.
 
