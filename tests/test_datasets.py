@@ -33,7 +33,7 @@ def test_what_is_in_them_is_what_their_descriptions_say() -> None:
     pairs = ob.datasets.preferences()
     assert len(pairs) == 240 and set(pairs["winner"]) == {"small", "medium", "large", "tie"}
     assert {name: text.count(str(len(getattr(ob.datasets, name)()))) for name, text in ob.datasets.STUDIES.items()} == {
-        "summaries": 1, "dialogue": 0, "preferences": 1,
+        "summaries": 1, "judged": 1, "dialogue": 0, "preferences": 1,
     }  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_the_command_writes_all_files_and_says_what_is_next(tmp_path: Path, caps
     said = capsys.readouterr().out
     files = {path.name for path in (tmp_path / "new").iterdir()}
     assert files >= {"summaries.csv", "wide.csv", "two_criteria.xlsx", "qualtrics.csv", "texts.csv"}
-    assert len(files) == 13
+    assert len(files) == 14
     assert all(name in said for name in files)
     assert f"Next: ordbridge compare {tmp_path / 'new' / 'summaries.csv'}" in said
     (tmp_path / "file").write_text("x", encoding="utf-8")
@@ -72,5 +72,5 @@ def test_without_openpyxl_the_workbook_is_left_out(
 
 
 def test_an_unknown_study_is_named() -> None:
-    with pytest.raises(ob.InputError, match="no dataset 'wine'; there are summaries, dialogue, preferences"):
+    with pytest.raises(ob.InputError, match="no dataset 'wine'; there are summaries, judged, dialogue, preferences"):
         ob.datasets.path("wine")

@@ -94,7 +94,7 @@ def test_cells():
         "x",
     ]
     assert cell(0.0004, "p_value") == "< .001"
-    assert cell(0.04, "p_value") == "0.040"
+    assert cell(0.04, "p_value") == ".040"
 
 
 def test_the_file_is_whole_and_named_html(tmp_path):

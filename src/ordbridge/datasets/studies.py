@@ -1,4 +1,4 @@
-"""The three studies, and how all example files are written into a folder."""
+"""The studies, and how all example files are written into a folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 STUDIES = {
     "summaries": "4 systems on a scale from 1 to 5: 8 workers, 40 documents, 640 ratings",
+    "judged": "people's ratings of the first 20 documents, a model's of all 40: 480 ratings",
     "dialogue": "3 systems on two sliders from 0 to 100: 10 people, 24 contexts, 720 ratings",
     "preferences": "3 systems in pairs, ties allowed: 6 judges, 40 prompts, 240 comparisons",
 }
-"""What is in each of the three studies."""
+"""What is in each of the studies."""
 
 
 def summaries() -> pd.DataFrame:
@@ -44,6 +45,26 @@ def summaries() -> pd.DataFrame:
     ((640, 4), ['worker_id', 'doc', 'system', 'rating'])
     """
     return _study("summaries")
+
+
+def judged() -> pd.DataFrame:
+    """Return the ratings of the first 20 documents in :func:`summaries`, and those of a judge for all 40 documents.
+
+    **Provenance**: simulated by ``benchmarks/make_datasets.py`` from the means of people's ratings; no model was asked.
+    The judge favours abstractive summaries by half a point. Ordbridge's licence.
+
+    Returns
+    -------
+    pandas.DataFrame
+        worker_id, doc, system, rating, kind (``human`` or ``judge``).
+
+    Examples
+    --------
+    >>> import ordbridge as ob
+    >>> ob.datasets.judged()["kind"].value_counts().to_dict()
+    {'human': 320, 'judge': 160}
+    """
+    return _study("judged")
 
 
 def dialogue() -> pd.DataFrame:
@@ -94,7 +115,7 @@ def path(name: str) -> Path:
     Parameters
     ----------
     name
-        ``"summaries"``, ``"dialogue"`` or ``"preferences"``.
+        ``"summaries"``, ``"judged"``, ``"dialogue"`` or ``"preferences"``.
 
     Examples
     --------
@@ -107,7 +128,7 @@ def path(name: str) -> Path:
 
 
 def write(folder: str | PathLike[str]) -> list[Path]:
-    """Write the three studies, and one more study in the nine kinds of file of the tutorial, into a folder.
+    """Write these studies, and one more in the nine kinds of file of the tutorial, into a folder.
 
     Files of these names that are there already are written again. The workbook needs openpyxl, and is left out without.
 
@@ -127,7 +148,7 @@ def write(folder: str | PathLike[str]) -> list[Path]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = write(folder)
     >>> [file.name for file in files][:3]
-    ['summaries.csv', 'dialogue.csv', 'preferences.csv']
+    ['summaries.csv', 'judged.csv', 'dialogue.csv']
     """
     from ordbridge.datasets import formats
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ordbridge.render.cells import ShownColumn, columns_of
@@ -12,7 +12,6 @@ from ordbridge.render.layout import Block, Bullets, OpenQuestion, ShownPicture, 
 from ordbridge.support.escaping import visible
 
 if TYPE_CHECKING:
-    from ordbridge.results.finding import Finding
     from ordbridge.results.result import Result
 
 WIDTH = 80
@@ -30,6 +29,7 @@ def text(
     more: str = "",
     notes: bool = True,
     colour: bool = False,
+    words: Callable[[str], str] = str,
 ) -> str:
     """Return a result as lines for a terminal, the same as ``print(result)`` shows.
 
@@ -51,6 +51,8 @@ def text(
         Whether to show findings that are good to know only.
     colour
         Whether the answer is bold and cautions are yellow.
+    words
+        What findings are passed through, such as arguments into options.
     """
     lines = [(line, BOLD) for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
     for grid in result.brief():
@@ -61,7 +63,10 @@ def text(
     below = _plain(_wrapped(result.counted, width, "  "))
     for finding in result.findings:
         if finding.code not in result.told and (notes or details or finding.severity != "note"):
-            below += [(line, "" if finding.severity == "note" else YELLOW) for line in _finding(finding, width)]
+            below += [
+                (line, "" if finding.severity == "note" else YELLOW)
+                for line in _finding(words(finding.text), finding.severity, width)
+            ]
     below += _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
     lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
@@ -77,14 +82,9 @@ def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:
     return [(line, "") for line in lines]
 
 
-def finding_lines(result: Result, width: int = WIDTH) -> list[str]:
-    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark."""
-    return [line for finding in result.findings for line in _finding(finding, width)]
-
-
-def _finding(finding: Finding, width: int) -> list[str]:
-    mark = "  " if finding.severity == "note" else "! "
-    return _wrapped(finding.text, width, f"  {mark}", "    ")
+def _finding(text: str, severity: str, width: int) -> list[str]:
+    """Return a finding; those that may change the answer begin with an exclamation mark."""
+    return _wrapped(text, width, "    " if severity == "note" else "  ! ", "    ")
 
 
 def table_lines(grid: ShownTable, width: int = WIDTH) -> list[str]:
