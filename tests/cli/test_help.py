@@ -129,7 +129,7 @@ def test_a_terminal_has_colours_and_a_file_has_none():
     assert "\x1b" not in plain and "  ! Only 3 items" in plain and "rating = score." in plain
     assert plain.splitlines()[-1] == "  More: --html report.html"
     assert max(map(len, plain.splitlines())) <= 80
-    assert "< .001" in plain and "3.142" in plain, "no column is lost: the name is cut"
+    assert "< .001" in plain and "3.14" in plain, "no column is lost: the name is cut"
     painted = terminal.text(Small(), colour=True)
     assert painted.startswith("\x1b[1mB wins.\x1b[0m") and "\x1b[33m  ! Only" in painted
     assert "4 raters" not in terminal.text(Small(), notes=False)

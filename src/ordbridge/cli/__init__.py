@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from ordbridge import __version__
-from ordbridge.cli import exits, helping, show, talk, wording
+from ordbridge.cli import exits, helping, talk, wording
 from ordbridge.cli.parser import Parser
 from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
@@ -71,7 +71,7 @@ def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     talk.speak_ascii_where_needed()
     try:
         if not (sys.argv[1:] if arguments is None else arguments):
-            show.line(helping.SHORT)
+            print(helping.SHORT)
             return exits.OK
         args = _read(arguments)
         if "until_stopped" in args:  # it has processes to end and files to delete

@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
     outputs.require_writable(args)
     if log_options.are_logs(args.file, args):
+        del args.notes_on_request
         return log_options.compare_logs(args)
     if args.plan:
         return _as_planned(args)

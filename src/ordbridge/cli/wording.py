@@ -45,6 +45,8 @@ def in_backticks(text: str, args: argparse.Namespace) -> str:
     >>> in_backticks("more of them (`max_size`, `other`)", argparse.Namespace(parser=parser))
     'more of them (`--max-size`, `other`)'
     """
+    if getattr(args, "study", None):
+        return text
     options = {action.dest: action.option_strings for action in args.parser._actions}
     return re.sub(r"`(\w+)`", lambda found: f"`{(options.get(found[1]) or [found[1]])[0]}`", text)
 

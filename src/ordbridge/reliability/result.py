@@ -53,7 +53,7 @@ class Reliability(Result):
 
     Attributes
     ----------
-    summary
+    overview
         Per criterion and group of raters: agreement, correlation, and the reliability of single ratings and averages.
     coefficients
         Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
@@ -81,7 +81,7 @@ class Reliability(Result):
     kind: ClassVar[str] = "reliability"
     title = "Can these raters be trusted?"
     answer: str = field()
-    summary: pa.Table
+    overview: pa.Table
     coefficients: pa.Table
     interpretations: pa.Table
     pairs: pa.Table
@@ -99,8 +99,8 @@ class Reliability(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        names = ("summary", "coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
-        found = {name: getattr(self, name) for name in names}
+        names = ("coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
+        found = {"summary": self.overview} | {name: getattr(self, name) for name in names}
         for name in ("components", "reliability", "icc"):
             parts = [
                 table.add_column(0, "criterion", pa.array([criterion] * table.num_rows, pa.string()))
@@ -125,7 +125,7 @@ class Reliability(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return agreement, correlation, and the reliability of ratings and their averages."""
-        return [ShownTable(_without_constants(self.summary, ("criterion", "group")))]
+        return [ShownTable(_without_constants(self.overview, ("criterion", "group")))]
 
     told: ClassVar[frozenset[str]] = frozenset(
         {"rater-stricter", "rater-milder", "more-raters", "undefined-coefficients"}
@@ -134,7 +134,7 @@ class Reliability(Result):
     def brief(self) -> Sequence[ShownTable]:
         """Return a correlation, severe and mild raters, and what more raters would give."""
         rows = []
-        for row in self.summary.to_pylist():
+        for row in self.overview.to_pylist():
             name = row["measure"].partition("correlation (")[2].rstrip(")")
             if name and row["estimate"] is not None:
                 ends = row["conf_low"] is not None and self.settings.get("conf_level")
@@ -225,7 +225,7 @@ class Reliability(Result):
         first = next(iter(self.ratings.values()))
         criteria = f" on {len(self.ratings)} criteria" if len(self.ratings) > 1 else ""
         answers = {row["what"]: row["answer"] for row in self.checklist.to_pylist()}
-        names = list(dict.fromkeys(name.partition(",")[0] for name in self.coefficients["coefficient"].to_pylist()))
+        names = list(dict.fromkeys(name.partition(",")[0] for name in self._computed()))
         intervals = "" if answers["Intervals"] == "none" else f" Intervals are {answers['Intervals']}."
         split = (
             " Components of variance come from a linear mixed model (Brennan 2001)." if self.generalizability else ""
@@ -238,9 +238,13 @@ class Reliability(Result):
 
     def references(self) -> list[str]:
         """Return the references of the coefficients."""
-        cited = citations.of_coefficients(self.coefficients["coefficient"].to_pylist())
+        cited = citations.of_coefficients(self._computed())
         split = [citations.WORKS["brennan"]] if self.generalizability else []
         return [f"ordbridge {__version__}.", citations.WORKS["amidei"], *cited, *split]
+
+    def _computed(self) -> list[str]:
+        """Return the coefficients that have a value somewhere."""
+        return [row["coefficient"] for row in self.coefficients.to_pylist() if row["estimate"] is not None]
 
     def _counts(self) -> tuple[int, int, int]:
         """Return the numbers of ratings, items and raters."""

@@ -129,6 +129,35 @@ class Result:
         """Return the answer, tables, cautions and methods paragraph in Markdown."""
         return markdown.text(self)
 
+    def to_pandas(self, table: str | None = None) -> Any:
+        """Return one of the tables as a pandas DataFrame.
+
+        Parameters
+        ----------
+        table
+            Its name in :attr:`tables`; default: the first, which has the answer.
+        """
+        return self._named(table).to_pandas()
+
+    def summary(self) -> str:
+        """Return what the terminal shows."""
+        return str(self)
+
+    def to_latex(self, caption: str = "", label: str = "") -> str:
+        """Return what :meth:`latex` returns, under the name that pandas has."""
+        return self.latex(caption, label)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Hand the first table to whatever reads Arrow: polars, DuckDB, pandas."""
+        return self._named(None).__arrow_c_stream__(requested_schema)
+
+    def _named(self, table: str | None) -> pa.Table:
+        if not self.tables:
+            raise InputError(f"this {self.kind} has no tables")
+        if table is not None and table not in self.tables:
+            raise InputError(f"there is no table {table!r}; there are {', '.join(self.tables)}")
+        return self.tables[next(iter(self.tables)) if table is None else table]
+
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` writes."""
         return json.as_data(self)
