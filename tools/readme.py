@@ -1,7 +1,7 @@
-"""Write what the commands of a page print below them: python tools/readme.py README.md docs/tutorial.md …
+"""Write what the commands of a page print below them: python tools/readme.py README.md docs/tutorial.md.
 
-Every ``sh`` block that is followed by a ``text`` block, or by none, gets the output of its command, up to the end of the
-first table. All run in one folder, into which ``ordbridge examples .`` has written its files.
+Every ``sh`` block with one command of ordbridge gets its output, up to the end of the first table. All run in one folder,
+into which ``ordbridge examples .`` has written its files.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def main() -> None:
                 found[2], shell=True, cwd=folder, check=True, capture_output=True, text=True, env=environment
             )
             lines = done.stdout.splitlines()
-            ends = (k for k, line in enumerate(lines) if k >= LEAST and not line)
-            shown = [*lines[: next(ends, len(lines))], "  …"]
+            end = next((k for k, line in enumerate(lines) if k >= LEAST and not line), len(lines))
+            shown = lines if end == len(lines) else [*lines[:end], "  …"]
             return f"{found[1]}```text\n{chr(10).join(shown)}\n```\n"
 
         for name in sys.argv[1:]:
