@@ -1,7 +1,7 @@
 """Write what the commands of a page print below them: python tools/readme.py README.md docs/tutorial.md.
 
-Every ``sh`` block with one command of ordbridge gets its output, up to the end of the first table. All run in one folder,
-into which ``ordbridge examples .`` has written its files.
+Every ``sh`` block with one command of ordbridge gets its output, up to the end of the first table. All run in one
+folder, into which ``ordbridge examples .`` has written its files.
 """
 
 from __future__ import annotations
