@@ -16,13 +16,14 @@ from ordbridge.comparison.blocks import apart, by_column
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
-from ordbridge.comparison.result import Comparison
+from ordbridge.comparison.result import TABLES, Comparison
 from ordbridge.comparison.result_rows import (
     design_row,
     model_rows,
     pair_rows,
     ranking_rows,
     share_rows,
+    stability_rows,
     tables,
     turned,
 )
@@ -382,7 +383,7 @@ def _result(
 ) -> Comparison:
     alpha = 1.0 - asked.conf_level
     corrected = _corrected(answers, adjust, correct == "criteria", alpha)
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     said: list[Finding] = []
     for name, failure in failures.items():
         said.append(found("no-answer" if isinstance(failure, FitError) else "not-usable", name, reason=str(failure)))
@@ -391,6 +392,8 @@ def _result(
         pairs = pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
         rows["pairs"] += [turned(row) for row in pairs] if answer.lower_is_better and asked.reference is None else pairs
         rows["shares"] += share_rows(answer)
+        rows["stability"] += (stable := stability_rows(answer, its, alpha))
+        said += _stable(stable, len(answer.systems))
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
         said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
@@ -409,6 +412,16 @@ def _result(
     disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
     kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
     return replace(made, findings=worst_first(kept))
+
+
+def _stable(rows: Sequence[Mapping[str, Any]], systems: int) -> list[Finding]:
+    """Say what a repetition would find, where there are several pairs."""
+    return [
+        found("stable-ranking", row["criterion"], n=row["pairs_that_differ"], kept=row["stable_ranking"],
+              same=row["same_order"])
+        for row in rows
+        if row["stable_ranking"] is not None and systems > 2
+    ]  # fmt: skip
 
 
 def _criteria(ratings: RatingTable) -> set[str | None]:
@@ -441,7 +454,7 @@ def _still_true(noticed: Sequence[Finding], answers: Sequence[Analysis]) -> list
 
 def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict[str, Any]) -> Comparison:
     """Return a comparison without an answer, because the ratings have errors."""
-    empty: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
+    empty: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     return Comparison(
         **tables(empty),
         recognised=_columns(ratings.recognised),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
+TABLES = ("ranking", "pairs", "shares", "design", "models", "stability")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
@@ -34,7 +36,8 @@ class Comparison(Result):
         criterion (with the block, where ``by`` has one, or the group of systems that share items), rank, system,
         estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that share one do not differ
         significantly; null with a reference), rank_low and rank_high (the places that it can have, for all systems at
-        once), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
+        once), cluster (from 1 on; each has the best system left and those after it that are not significantly below
+        it), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
         that a system always has; null if it has several).
     pairs
         criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
@@ -54,6 +57,10 @@ class Comparison(Result):
         answer is about these).
     models
         criterion, estimand, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
+    stability
+        criterion, pairs_that_differ, and how probably a repetition of the study with new raters, items and ratings
+        finds the same: stable_ranking (all of these pairs in the same order; Riley et al. 2024), same_order (of all
+        systems), same_best.
     findings
         What is wrong with the ratings (:func:`ordbridge.check`) and with the analysis, and what was decided on the way.
     recognised
@@ -65,11 +72,13 @@ class Comparison(Result):
     """
 
     kind: ClassVar[str] = "comparison"
+    most_lines: ClassVar[int] = 25
     ranking: pa.Table
     pairs: pa.Table
     shares: pa.Table
     design: pa.Table
     models: pa.Table
+    stability: pa.Table
     recognised: Mapping[str, str]
     findings: tuple[Finding, ...]
     settings: Mapping[str, Any]
@@ -120,7 +129,7 @@ class Comparison(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        return {name: getattr(self, name) for name in ("ranking", "pairs", "shares", "design", "models")}
+        return {name: getattr(self, name) for name in TABLES}
 
     def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
         """Return the rows of one of the tables that are about one criterion."""
@@ -130,6 +139,8 @@ class Comparison(Result):
         """Return the systems with their expected ratings."""
         if not self.criteria:
             return []
+        if paper.many_systems(self):
+            return [paper.clusters_grid(self)]
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
     def paper_tables(self) -> Sequence[ShownTable]:

@@ -34,7 +34,9 @@ def text(result: Result, details: bool = False, width: int = WIDTH) -> str:
     lines = [line for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
     for grid in result.main():
         lines += ["", *table_lines(grid, width)]
-    below = [*_wrapped(result.counted, width, "  "), *finding_lines(result, width)]
+    below = _wrapped(result.counted, width, "  ")
+    room = None if details or result.most_lines is None else result.most_lines - len(lines) - len(below) - 1
+    below += finding_lines(result, width, room)
     lines += ["", *below] if below else []
     for section in result.sections() if details else ():
         inside = [line for block in section.blocks for line in _block(block, width)]
@@ -43,14 +45,23 @@ def text(result: Result, details: bool = False, width: int = WIDTH) -> str:
     return visible("\n".join(lines))
 
 
-def finding_lines(result: Result, width: int = WIDTH) -> list[str]:
-    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark."""
+def finding_lines(result: Result, width: int = WIDTH, most: int | None = None) -> list[str]:
+    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark.
+
+    Where there is room for ``most`` lines only, the least severe are counted instead.
+    """
     marks = {"error": "! ", "warning": "! ", "note": "  "}
-    return [
-        line
-        for finding in result.findings
-        for line in _wrapped(finding.text, width, f"  {marks[finding.severity]}", "    ")
-    ]
+    lines: list[str] = []
+    for shown, finding in enumerate(result.findings):
+        its = _wrapped(finding.text, width, f"  {marks[finding.severity]}", "    ")
+        last = shown == len(result.findings) - 1
+        if most is not None and len(lines) + len(its) > most - (not last):
+            rest = result.findings[shown:]
+            mark = "! " if any(one.severity != "note" for one in rest) else "  "
+            what = "caution or note" if len(rest) == 1 else "cautions and notes"
+            return [*lines, f"  {mark}{len(rest)} more {what}: --details"]
+        lines += its
+    return lines
 
 
 def table_lines(grid: ShownTable, width: int = WIDTH) -> list[str]:
