@@ -39,10 +39,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         dest="blocks",
         nargs="+",
         metavar="COLUMN",
-        help="datasets, languages, sessions: in the model, tested",
+        help="datasets, languages, sessions: in the model, tested; none: not even those that are recognised",
     )
     parser.add_argument(
-        "--covariates", nargs="+", metavar="COLUMN", help="numbers such as length: in the model, centred"
+        "--covariates",
+        nargs="+",
+        metavar="COLUMN",
+        help="numbers such as length, or trial_order: in the model, centred",
     )
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument(

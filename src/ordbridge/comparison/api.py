@@ -16,6 +16,7 @@ from ordbridge.comparison.blocks import apart, by_column
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
+from ordbridge.comparison.predictors import TRIAL, Blocks, recognised_blocks, recognised_orders, with_trial_order
 from ordbridge.comparison.result import TABLES, Comparison
 from ordbridge.comparison.result_rows import (
     design_row,
@@ -56,6 +57,7 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
+ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
 FEW = ("few-raters", "few-items")
 ALLOWED = "The test used here allows for it."
 
@@ -86,9 +88,12 @@ class CompareOptions:
         A column: each of its values has an answer of its own, corrected over all of them.
     blocks
         Columns of blocks such as datasets, languages, sessions: fixed effects beside the system, and a test of whether
-        differences depend on them.
+        differences depend on them. Default: those that are recognised by their names and unevenly spread over systems;
+        ``"none"`` for none.
     covariates
-        Numeric columns such as length or position: predictors beside the system, centred.
+        Numeric columns such as length or position: predictors beside the system, centred. ``"trial_order"`` is the
+        place of a rating among those of its participant, in the order of the file; whether differences between systems
+        change with it, by learning or tiring, is tested, too.
     """
 
     correct: str = "criteria"
@@ -101,7 +106,7 @@ class CompareOptions:
     store: str | PathLike[str] | None = None
     progress: Callable[[Progress], None] | None = None
     by: str | None = None
-    blocks: str | Sequence[str] = ()
+    blocks: str | Sequence[str] | None = None
     covariates: str | Sequence[str] = ()
 
 
@@ -214,9 +219,9 @@ def compare(
     noticed = (*check(ratings).findings, *ratings.notes)
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
-    parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by)
-    answers, failures = _analyses(ratings, parts, asked)
-    noticed = (*(one for one in noticed if one.code != "systems-share-no-items"), *said)
+    parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by, asked)
+    answers, failures = _analyses(ratings, parts, asked, options.by)
+    noticed = (*(one for one in noticed if one.code not in ANSWERED), *said)
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
 
 
@@ -275,15 +280,18 @@ def _question(
         estimand, reference, model, formula, options.link, engine_name(engine), options.test, conf_level,
         options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
         blocks=_listed(options.blocks), covariates=_listed(options.covariates),
+        recognise=options.blocks is None and formula is None,
     )  # fmt: skip
 
 
-def _listed(columns: str | Sequence[str]) -> tuple[str, ...]:
+def _listed(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    if columns is None or columns in ("none", ["none"], ("none",)):
+        return ()
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def _parts(
-    ratings: RatingTable, copied: bool, by: str | None
+    ratings: RatingTable, copied: bool, by: str | None, asked: Request
 ) -> tuple[list[tuple[str | None, str, pa.Table]], list[Finding]]:
     """Return what is analysed by itself: criteria, blocks, systems without common items. Copies count once.
 
@@ -291,6 +299,8 @@ def _parts(
     """
     table = _with_names_of_the_file(ratings)
     table = _without_copies(table) if copied else table
+    if TRIAL in asked.covariates and TRIAL not in table.column_names:
+        table = with_trial_order(table)
     criteria = [("", table)] if "criterion" not in table.column_names else by_column(table, "criterion")
     if "criterion" in table.column_names:
         order = list(dict.fromkeys(table["criterion"].cast(pa.string()).drop_null().to_pylist()))
@@ -308,16 +318,21 @@ def _parts(
 
 
 def _analyses(
-    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], asked: Request
+    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], asked: Request, by: str | None
 ) -> tuple[list[Analysis], dict[str | None, Exception]]:
     """Analyse each part; what cannot be answered is kept beside those that can."""
     asked = replace(asked, criteria=len(parts))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
+    of_file = {*_columns(ratings.recognised).values(), *(() if by is None else (by,))}
     for place, (name, criterion, part) in enumerate(parts):
         try:
             its = replace(asked, progress=part_of(asked.progress, place, len(parts)))
+            blocks = recognised_blocks(part, {*of_file, *asked.beside}) if asked.recognise else Blocks()
+            orders = recognised_orders(part, {*of_file, *asked.beside}) if asked.formula is None else ()
+            its = replace(its, blocks=(*its.blocks, *blocks.columns), orders=orders)
             answer = analyse(part, name, _levels(ratings, part), its)
+            answer = replace(answer, notes=tuple(dict.fromkeys((*blocks.findings, *answer.notes))))
             answers.append(replace(answer, lower_is_better=criterion in ratings.lower_is_better))
         except FitTimeout:
             raise
