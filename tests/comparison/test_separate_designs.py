@@ -191,3 +191,60 @@ def test_learning_is_found_where_it_is_and_where_it_is_not() -> None:
     (seen,) = (one for one in shown.findings if one.code == "covariate-effect")
     assert seen.values["name"] == "page_order" and "page_order" not in shown.models["formula"][0].as_py()
     assert "no-covariate-effect" in codes(compared(table.assign(position=trial), blocks="none").findings)
+
+
+def magnitudes(seed: int, ratio: float = 1.5) -> pd.DataFrame:
+    """Ratings as ratios: every rater has a modulus between 1 and 1000."""
+    random = np.random.default_rng([18, seed])
+    modulus = 10 ** random.uniform(0, 3, 8)
+    p, i, s = (one.ravel() for one in np.indices((8, 15, 2)))
+    rating = (
+        modulus[p] * np.where(s == 1, ratio, 1.0) * np.exp(random.normal(0, 0.2, 15)[i] + random.normal(0, 0.3, len(s)))
+    )
+    names = {"participant": [f"p{k}" for k in p], "item": [f"i{k}" for k in i], "system": np.array(["A", "B"])[s]}
+    return pd.DataFrame({**names, "rating": rating})
+
+
+def test_magnitudes_are_ratios_whatever_the_modulus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = magnitudes(1)
+    found = ob.compare(table, engine="fast", options=CompareOptions(magnitude=True))
+    (pair,) = found.pairs.to_pylist()
+    sign = 1 if pair["system_a"] == "B" else -1
+    logs = table.assign(rating=np.log(table.rating)).groupby("system").rating.mean()
+    assert sign * pair["difference"] == pytest.approx(logs["B"] - logs["A"], abs=1e-6)  # complete and balanced
+    rescaled = table.assign(rating=table.rating * table.participant.map({f"p{k}": 7.0**k for k in range(8)}))
+    again = ob.compare(rescaled, engine="fast", options=CompareOptions(magnitude=True)).pairs.to_pylist()[0]
+    assert again["p_value"] == pytest.approx(pair["p_value"], rel=0.05)  # the variance of moduli has no part in it
+    assert f"{np.exp(logs['B'] - logs['A']):.3g} times as high as A" in found.answer
+    assert found.pairs["conf_low"][0].as_py() < np.log(1.5) < found.pairs["conf_high"][0].as_py()
+    plain = ob.compare(table, engine="fast").pairs.to_pylist()[0]
+    assert plain["p_value"] > 100 * pair["p_value"]  # on the raw scale the largest moduli decide
+    table.to_csv(tmp_path / "m.csv", index=False)
+    assert main(["compare", str(tmp_path / "m.csv"), "--engine", "fast", "--magnitude"]) == 0
+    assert "times as high as A" in capsys.readouterr().out
+    with pytest.raises(InputError, match="1 of 240 ratings are 0 or below, and magnitudes are ratios"):
+        ob.compare(
+            table.assign(rating=[0.0, *table.rating[1:]]),
+            engine="fast",
+            force=True,
+            options=CompareOptions(magnitude=True),
+        )
+    with pytest.raises(InputError, match="magnitudes have no categories"):
+        ob.compare(table, estimand="latent", options=CompareOptions(magnitude=True))
+
+
+def test_rankme_is_compared_as_magnitudes(shared: Path) -> None:
+    file = shared / "data" / "real" / "rankme_stp1_rankME.csv"
+    if not file.exists():
+        pytest.skip("the real files are not here")
+    found = ob.compare(file, engine="fast", options=CompareOptions(magnitude=True))
+    order = [row["system"] for row in found.rows("ranking", "informativeness")]
+    assert order == ["slug2slug", "baseline", "sheffield_v2"]
+    raw = pd.read_csv(file)
+    logs = {}
+    for k in (1, 2, 3):
+        for team, value in zip(raw[f"team{k}"], raw[f"informativeness{k}"], strict=True):
+            logs.setdefault(team, []).append(np.log(value))
+    (pair,) = (row for row in found.rows("pairs", "informativeness")
+               if {row["system_a"], row["system_b"]} == {"slug2slug", "sheffield_v2"})  # fmt: skip
+    assert pair["difference"] == pytest.approx(np.mean(logs["slug2slug"]) - np.mean(logs["sheffield_v2"]), abs=0.02)

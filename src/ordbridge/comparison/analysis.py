@@ -15,7 +15,7 @@ from ordbridge.comparison.fitting import first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
-from ordbridge.comparison.scale import Scale, read_scale
+from ordbridge.comparison.scale import Scale, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
 from ordbridge.errors import FitError, InputError
@@ -58,6 +58,8 @@ class Request:
 
     recognise: bool = False
     """Whether further blocks are recognised by their names."""
+    magnitude: bool = False
+    """Whether ratings are magnitudes."""
     orders: tuple[str, ...] = ()
     """Numeric columns that say where something was rated; their effects are reported."""
 
@@ -130,7 +132,7 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
     if not ratings.num_rows:
         raise InputError("there is no rating of which system, participant and item are known")
     ratings = with_predictors(ratings, asked.blocks, asked.covariates)
-    scale, response = read_scale(ratings["rating"], levels)
+    scale, response = read_magnitudes(ratings["rating"]) if asked.magnitude else read_scale(ratings["rating"], levels)
     _check_systems(ratings["system"], asked.reference)
     ready = ratings.set_column(ratings.column_names.index("rating"), "rating", response)
     if asked.estimand == "latent":
@@ -187,6 +189,9 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
     notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
     notes += filter(None, (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders)))
+    if asked.magnitude:
+        alone = [] if "participant" in groups else [noticed("modulus-unknown")]
+        notes += [noticed("magnitudes"), *alone]
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}

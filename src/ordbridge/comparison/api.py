@@ -94,6 +94,9 @@ class CompareOptions:
         Numeric columns such as length or position: predictors beside the system, centred. ``"trial_order"`` is the
         place of a rating among those of its participant, in the order of the file; whether differences between systems
         change with it, by learning or tiring, is tested, too.
+    magnitude
+        Ratings are magnitudes: each rater's ratios to a modulus of their own. They are compared as logarithms, so that
+        effects of raters are their moduli, and differences are ratios.
     """
 
     correct: str = "criteria"
@@ -108,6 +111,7 @@ class CompareOptions:
     by: str | None = None
     blocks: str | Sequence[str] | None = None
     covariates: str | Sequence[str] = ()
+    magnitude: bool = False
 
 
 def compare(
@@ -199,6 +203,8 @@ def compare(
         common = {"reference": reference, "conf_level": conf_level, "model": model, "engine": engine}
         return compare_logs(data, adjust=adjust or "holm", **common)  # type: ignore[return-value, arg-type]
     options = CompareOptions() if options is None else options
+    if options.magnitude and (estimand == "latent" or model in ("clm", "clmm")):
+        raise InputError("magnitudes have no categories; leave out magnitude, or the ordinal model")
     asked = _question(estimand, reference, model, formula, engine, conf_level, options)
     choice("correct", options.correct, CORRECT)
     adjust = adjust or ("holm" if reference is None else "dunnett")
@@ -217,6 +223,8 @@ def compare(
     if "system" not in ratings.table.column_names:
         raise InputError(_without_system(ratings))
     noticed = (*check(ratings).findings, *ratings.notes)
+    if options.magnitude or has(noticed, "spans-scored"):  # neither has an upper end
+        noticed = tuple(one for one in noticed if one.code != "outside-scale")
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
     parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by, asked)
@@ -280,7 +288,7 @@ def _question(
         estimand, reference, model, formula, options.link, engine_name(engine), options.test, conf_level,
         options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
         blocks=_listed(options.blocks), covariates=_listed(options.covariates),
-        recognise=options.blocks is None and formula is None,
+        recognise=options.blocks is None and formula is None, magnitude=options.magnitude,
     )  # fmt: skip
 
 
@@ -383,7 +391,7 @@ def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
 
 def _settings(asked: Request) -> dict[str, Any]:
     names = ("estimand", "reference", "model", "formula", "link", "engine", "test", "conf_level", "seed", "blocks",
-             "covariates")  # fmt: skip
+             "covariates", "magnitude")  # fmt: skip
     return {name: getattr(asked, name) for name in names}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MANY_SYSTEMS = 12  # more of them are shown in clusters, and all in the report
 MOST_CLUSTERS = 12  # lines of the terminal, over all criteria
-LINE = 66  # characters for the columns of a cluster; the rest is gaps and how many more there are
+LINE, NAMED = 62, 36  # characters for the columns of a cluster, and for its names: the rest counts how many more
 FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
     "points": {
@@ -102,7 +102,7 @@ def clusters_grid(comparison: Comparison) -> ShownTable:
     if comparison.criteria == (None,):
         del found["criterion"]
     room = LINE - sum(max(map(len, texts)) for name, texts in found.items() if name != "systems")
-    found["systems"] = [_within(names, room) for names in found["systems"]]
+    found["systems"] = [_within(names, min(room, NAMED)) for names in found["systems"]]
     more = f" {hidden} further clusters are in the report." if hidden else ""
     caption = f"No system is clearly below the first of its cluster.{more} {again(comparison)}"
     return ShownTable(pa.table(found), caption.strip())
@@ -216,6 +216,8 @@ def references(comparison: Comparison) -> list[str]:
 
 
 def _quantity(comparison: Comparison) -> str:
+    if comparison.settings.get("magnitude"):
+        return "Geometric means"
     return "Latent means" if comparison.settings["estimand"] == "latent" else "Expected ratings"
 
 
@@ -287,6 +289,8 @@ def _count(number: int | None, what: str) -> str:
 
 def in_units(comparison: Comparison) -> str:
     """Say in which units differences are."""
+    if comparison.settings.get("magnitude"):
+        return "as ratios"
     return "on the latent scale" if comparison.settings["estimand"] == "latent" else "in rating points"
 
 

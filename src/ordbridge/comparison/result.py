@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
+DRAWN = ("estimate", "conf_low", "conf_high")
 TABLES = ("ranking", "pairs", "shares", "design", "models", "stability")
 
 
@@ -180,7 +182,8 @@ class Comparison(Result):
                 of = "" if row["criterion"] is None else f"{row['criterion']}: "
                 row["label"] = f"{of}{row['system_a']} – {row['system_b']}"
                 row["differs"] = wording.differ(row, self.alpha)
-            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"])
+            unit = "log ratio" if self.settings.get("magnitude") else "rating points"
+            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"], unit)
         return Figures(drawn)
 
     def plot(self, criterion: str | None = None) -> Figure:
@@ -199,7 +202,14 @@ class Comparison(Result):
         for one in self.criteria if criterion is None else (criterion,):
             design = self.rows("design", one)[0]
             ends = (design["scale_low"], design["scale_high"])
-            panels.append(figures.SystemRatings(one or "", self.rows("ranking", one), self.rows("shares", one), ends))
+            ranking = self.rows("ranking", one)
+            if design["kind"] == "magnitude":
+                ends = (math.exp(ends[0]), math.exp(ends[1]))
+                ranking = [
+                    row | {name: None if row[name] is None else math.exp(row[name]) for name in DRAWN}
+                    for row in ranking
+                ]
+            panels.append(figures.SystemRatings(one or "", ranking, self.rows("shares", one), ends))
         return figures.systems(panels, self.settings["conf_level"])
 
     def methods(self) -> str:
