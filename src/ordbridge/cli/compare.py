@@ -32,6 +32,8 @@ SELDOM = (
     "blocks",
     "covariates",
     "magnitude",
+    "quick",
+    "overall",
 )
 
 
@@ -96,6 +98,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
+    parser.add_argument(
+        "--quick", action="store_true", help="the answer without ordinal model and bootstrap; says what is still open"
+    )
+    parser.add_argument(
+        "--overall",
+        nargs="*",
+        metavar="CRITERION=WEIGHT",
+        help="one ranking over all criteria, too; default: equal weights",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     log_options.add_options(parser, comparing=True)
     outputs.add_options(parser, plot="shares and expected ratings")

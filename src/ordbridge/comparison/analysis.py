@@ -30,6 +30,7 @@ from ordbridge.results.finding import found as noticed
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
+OPEN = {"bootstrap": "bootstrap that so few levels need", "lrt": "likelihood ratio tests"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Request:
 
     recognise: bool = False
     """Whether further blocks are recognised by their names."""
+    quick: bool = False
+    """Whether what takes long is left out, and named."""
     magnitude: bool = False
     """Whether ratings are magnitudes."""
     orders: tuple[str, ...] = ()
@@ -71,7 +74,7 @@ class Request:
     @property
     def wants_ordinal(self) -> bool:
         """Whether an ordinal model may be fitted at all."""
-        return self.model is None or KINDS[self.model].ordinal
+        return (self.model is None and not self.quick) or (self.model is not None and KINDS[self.model].ordinal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +195,8 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     if asked.magnitude:
         alone = [] if "participant" in groups else [noticed("modulus-unknown")]
         notes += [noticed("magnitudes"), *alone]
+    if asked.quick and scale.ordinal:
+        notes.append(noticed("quick-answer", open="what R's ordinal model says of the same pairs"))
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}
@@ -284,6 +289,9 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     if separated:
         notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
+    if asked.quick and asked.test == "auto" and test in ("bootstrap", "lrt"):
+        notes.append(noticed("quick-answer", severity="warning", open=f"the {OPEN[test]}"))
+        test = "wald" if fit.problem.model == "clm" else "t"
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():
         raise FitError(f"{fit.problem.formula} has no finite latent differences")
@@ -294,7 +302,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         asked.draws, (alpha / (asked.criteria * len(pairs)), alpha), structure.balanced,
         asked.criteria * (1 if structure.balanced else len(pairs)), asked.seed, asked.jobs, asked.store, asked.progress,
     )  # fmt: skip
-    df = _student(fit, found, pairs) if needs_student(fit) else None
+    df = _student(fit, found, pairs) if needs_student(fit) or test == "t" else None
     student = None if df is None else StudentDf(df.df[k:], df.notes)
     compared, said, draws = latent_differences(fit, found, pairs, test, student, resampling)
     error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))

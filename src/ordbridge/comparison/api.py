@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -16,6 +17,7 @@ from ordbridge.comparison.blocks import apart, by_column
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
+from ordbridge.comparison.overall import OVERALL, criteria_rows, overall_ratings, weights_of
 from ordbridge.comparison.predictors import TRIAL, Blocks, recognised_blocks, recognised_orders, with_trial_order
 from ordbridge.comparison.result import TABLES, Comparison
 from ordbridge.comparison.result_rows import (
@@ -43,7 +45,7 @@ from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
-from ordbridge.support.progress import Progress, part_of
+from ordbridge.support.progress import Progress, of_parts, part_of
 
 CORRECT = ("criteria", "none")
 UNSAID = ("refitted-natively",)  # which the note on the bootstrap says
@@ -97,6 +99,12 @@ class CompareOptions:
     magnitude
         Ratings are magnitudes: each rater's ratios to a modulus of their own. They are compared as logarithms, so that
         effects of raters are their moduli, and differences are ratios.
+    quick
+        The answer without what takes long, the ordinal model beside differences in points and the bootstrap of the
+        latent scale; a finding says what is still open.
+    overall
+        One ranking over all criteria, beside those of each: ``"equal"`` weights, or a weight for each criterion that
+        counts, as a mapping or as texts such as ``"fluency=2"``.
     """
 
     correct: str = "criteria"
@@ -112,6 +120,8 @@ class CompareOptions:
     blocks: str | Sequence[str] | None = None
     covariates: str | Sequence[str] = ()
     magnitude: bool = False
+    quick: bool = False
+    overall: str | Mapping[str, float] | Sequence[str] | None = None
 
 
 def compare(
@@ -228,9 +238,29 @@ def compare(
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
     parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by, asked)
+    if options.overall is not None:
+        part, weighted = _overall(ratings, parts, options)
+        parts, said = [*parts, part], [*said, weighted]
     answers, failures = _analyses(ratings, parts, asked, options.by)
     noticed = (*(one for one in noticed if one.code not in ANSWERED), *said)
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+
+
+def _overall(
+    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], options: CompareOptions
+) -> tuple[tuple[str | None, str, pa.Table], Finding]:
+    """Return the ratings of all criteria together, as a part of its own, and what its weights are."""
+    criteria = [name for name, criterion, _ in parts if criterion and name == criterion]
+    if len(criteria) < 2 or len(criteria) < len(parts) or options.magnitude or options.overall is None:
+        raise InputError(
+            "overall is for ratings on several criteria whose systems share items, without by or magnitude"
+        )
+    if OVERALL in criteria:
+        raise InputError(f"there is a criterion {OVERALL!r} already; leave overall out, or rename that criterion")
+    known = {criterion: (table, _levels(ratings, table)) for _, criterion, table in parts}
+    weights = weights_of(options.overall, [str(one) for one in criteria])
+    table, said = overall_ratings(known, weights, ratings.lower_is_better)
+    return (OVERALL, OVERALL, table), said
 
 
 def _without_system(ratings: RatingTable) -> str:
@@ -289,6 +319,7 @@ def _question(
         options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
         blocks=_listed(options.blocks), covariates=_listed(options.covariates),
         recognise=options.blocks is None and formula is None, magnitude=options.magnitude,
+        quick=options.quick,
     )  # fmt: skip
 
 
@@ -333,7 +364,10 @@ def _analyses(
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
     of_file = {*_columns(ratings.recognised).values(), *(() if by is None else (by,))}
+    started = time.monotonic()
     for place, (name, criterion, part) in enumerate(parts):
+        if place and asked.progress is not None and asked.estimand == "points":
+            asked.progress(of_parts(place, len(parts), time.monotonic() - started))
         try:
             its = replace(asked, progress=part_of(asked.progress, place, len(parts)))
             blocks = recognised_blocks(part, {*of_file, *asked.beside}) if asked.recognise else Blocks()
@@ -420,9 +454,10 @@ def _result(
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
         said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
+    rows["criteria_together"] += criteria_rows(answers, asked.conf_level)
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
-    parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) else "parts"
+    parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) | {OVERALL} else "parts"
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family, "over": parts}
     settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(

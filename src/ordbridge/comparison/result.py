@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 DRAWN = ("estimate", "conf_low", "conf_high")
-TABLES = ("ranking", "pairs", "shares", "design", "models", "stability")
+TABLES = ("ranking", "pairs", "shares", "design", "models", "stability", "criteria_together")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +63,8 @@ class Comparison(Result):
         criterion, pairs_that_differ, and how probably a repetition of the study with new raters, items and ratings
         finds the same: stable_ranking (all of these pairs in the same order; Riley et al. 2024), same_order (of all
         systems), same_best.
+    criteria_together
+        criterion_a, criterion_b, systems, correlation (of the systems' expected ratings on both), conf_low, conf_high.
     findings
         What is wrong with the ratings (:func:`ordbridge.check`) and with the analysis, and what was decided on the way.
     recognised
@@ -81,6 +83,7 @@ class Comparison(Result):
     design: pa.Table
     models: pa.Table
     stability: pa.Table
+    criteria_together: pa.Table
     recognised: Mapping[str, str]
     findings: tuple[Finding, ...]
     settings: Mapping[str, Any]
@@ -164,8 +167,14 @@ class Comparison(Result):
             Section("Differences", tuple(differences)),
             Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
         ]
-        behind = {"pairs": "Differences in numbers", "ranking": "Expected ratings in numbers",
-                  "design": "Who rated what", "shares": "How often each category was chosen"}  # fmt: skip
+        behind = {
+            "pairs": "Differences in numbers",
+            "ranking": "Expected ratings in numbers",
+            "stability": "What a repetition would find",
+            "criteria_together": "How criteria agree about systems",
+            "design": "Who rated what",
+            "shares": "How often each category was chosen",
+        }
         for name, caption in behind.items():
             if (table := getattr(self, name)).num_rows:
                 found.append(Section(caption, (ShownTable(_plain(table)),), folded=True))
@@ -223,4 +232,6 @@ class Comparison(Result):
 
 def _plain(table: pa.Table) -> pa.Table:
     """Return a table without the criterion where there is none."""
+    if "criterion" not in table.column_names:
+        return table
     return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table

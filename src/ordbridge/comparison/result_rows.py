@@ -30,6 +30,9 @@ KINDS: dict[str, dict[str, pa.DataType]] = {
         "superiority superiority_low superiority_high: number; "
         "test: text; latent_difference latent_p_value: number; latent_agrees: truth; raw_difference: number"
     ),
+    "criteria_together": columns(
+        "criterion_a criterion_b: text; systems: count; correlation conf_low conf_high: number"
+    ),
     "shares": columns("criterion system category: text; n: count; share: number"),
     "design": columns(
         "criterion: text; ratings participants items systems texts: count; "
