@@ -15,7 +15,7 @@ from ordbridge.comparison.fitting import first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
-from ordbridge.comparison.scale import Scale, read_magnitudes, read_scale
+from ordbridge.comparison.scale import Scale, on_grid, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
 from ordbridge.errors import FitError, InputError
@@ -263,6 +263,7 @@ def _beside(
     if separated := _separated(ready, scale):
         return None, [noticed("no-latent-difference", what=_in_words(separated[0]))]
     try:
+        ready = _in_categories(ready, scale)
         structure = _structure(ready, scale, asked)
         fit, notes = _fitted(ready, structure, asked)
         found = effects(fit, "system", on="latent")
@@ -278,9 +279,8 @@ def _beside(
 
 def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
     """Compare systems on the latent scale of an ordinal model."""
+    ratings, ready = ready, _in_categories(ready, scale)
     structure = _structure(ready, scale, asked)
-    if not KINDS[structure.model].ordinal:
-        raise InputError("estimand='latent' is for ordered categories; a slider has differences in points")
     if len(scale.labels) == 1:
         raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
@@ -312,7 +312,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     few = structure.few or tuple(group for group, levels in sizes.items() if levels < FEW)
     return Analysis(
         criterion=criterion,
-        ratings=ready,
+        ratings=ratings,
         scale=scale,
         estimand="latent",
         systems=names,
@@ -332,6 +332,14 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         few=tuple(f"{sizes[group]} {group}s" for group in few if group in sizes),
         notes=tuple(dict.fromkeys((*structure.notes, *notes, *said))),
     )
+
+
+def _in_categories(ready: pa.Table, scale: Scale) -> pa.Table:
+    """Return the ratings as an ordinal model takes them."""
+    if scale.kind != "slider":
+        return ready
+    grid = on_grid(ready["rating"].combine_chunks())
+    return ready.set_column(ready.column_names.index("rating"), "rating", grid)
 
 
 def _wald(fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> Latent:
@@ -370,10 +378,13 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     if asked.formula is not None:
         _check_formula(asked.formula, ready)
         mixed = bool(parse(asked.formula, ready.column_names).random)
-        usual = ("clmm" if mixed else "clm") if scale.ordinal else ("lmer" if mixed else "lm")
+        usual = (
+            ("clmm" if mixed else "clm") if scale.ordinal or asked.estimand == "latent" else ("lmer" if mixed else "lm")
+        )
         return ChosenModel(asked.model or usual, (asked.formula,))
     if asked.model is None:
-        return choose(ready, scale, asked.beside)
+        as_asked = replace(scale, kind="ordinal") if asked.estimand == "latent" else scale
+        return choose(ready, as_asked, asked.beside)
     if asked.model in ("clm", "lm"):
         return ChosenModel(asked.model, (f"rating ~ {' + '.join(['system', *map(quote, asked.beside)])}",))
     kind = "ordinal" if KINDS[asked.model].ordinal else "slider"

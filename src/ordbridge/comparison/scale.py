@@ -13,6 +13,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.tables import decode_dictionary
 
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
+GRID = 101  # categories of a slider in an ordinal model
 WIDE = 20  # a slider that few people used has few values, far apart
 FEW_ON_WIDE = 7  # such as 0, 25, 50, 75, 100: categories all the same
 YES = (("no", "yes"), ("false", "true"), ("n", "y"), ("nein", "ja"), ("non", "oui"), ("bad", "good"), ("fail", "pass"))
@@ -95,6 +96,32 @@ def read_scale(values: pa.ChunkedArray, levels: Sequence[str] = ()) -> tuple[Sca
     if pa.types.is_null(kind):
         raise InputError("there is no rating: the column is empty")
     return _labels(pc.cast(values, pa.string()), [str(level) for level in levels])
+
+
+def on_grid(response: pa.Array) -> pa.Array:
+    """Return slider ratings as numbered categories: the values that occur, or 101 points if there are more.
+
+    Piles at the ends are then categories like any other, and only the order of ratings counts.
+
+    References
+    ----------
+    Liu, Q., Shepherd, B. E., Li, C. & Harrell, F. E. (2017). Modeling continuous response variables using ordinal
+    regression. Statistics in Medicine 36, 4316–4335.
+
+    Examples
+    --------
+    >>> on_grid(pa.array([0.0, 3.21, 100.0])).to_pylist()
+    [0, 1, 2]
+    >>> len(on_grid(pa.array([k / 7 for k in range(701)])).unique())
+    101
+    """
+    numbers = response.to_numpy(zero_copy_only=False)
+    used = np.unique(numbers[~np.isnan(numbers)])
+    if used.size <= GRID:
+        codes = np.searchsorted(used, numbers)
+    else:
+        codes = np.round((numbers - used[0]) / (used[-1] - used[0]) * (GRID - 1))
+    return pa.array(np.nan_to_num(codes).astype(np.int64), mask=np.isnan(numbers))
 
 
 def read_magnitudes(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
