@@ -42,8 +42,8 @@ def caption(comparison: Comparison) -> str:
     what = "Shares" if units(designs[0], comparison.settings["estimand"]).is_share else _quantity(comparison)
     scale = f" on a scale {next(iter(scales))}" if len(scales) == 1 else ""
     n = comparison.settings["comparisons"]
-    how = f"{NAMES[comparison.settings['adjust']]}, {n} comparison{'' if n == 1 else 's'}"
-    text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g} % intervals."
+    how = "one comparison" if n == 1 else f"{NAMES[comparison.settings['adjust']]}, {n} comparisons"
+    text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g}% intervals."
     if comparison.settings["reference"] is not None:
         marks = "* p < .05, ** p < .01, *** p < .001"
         return f"{text} Differences from {comparison.settings['reference']}: {marks} ({how})."
@@ -62,7 +62,7 @@ def ranking_grid(comparison: Comparison) -> ShownTable:
     table = {
         "system": [row["system"] for row in rows],
         _what(comparison).lower(): [unit.value(row["estimate"]) for row in rows],
-        f"{100 * comparison.settings['conf_level']:g} % CI": [_interval(row, unit) for row in rows],
+        f"{100 * comparison.settings['conf_level']:g}% CI": [_interval(row, unit) for row in rows],
     }
     if reference is None:
         table["group"] = [row["letters"] for row in rows]
@@ -108,7 +108,7 @@ def _rating(row: dict[str, Any], unit: Units) -> str:
 
 def pairs_grid(comparison: Comparison) -> ShownTable:
     """Return a row for each pair: its difference with interval, corrected p-value, and chance of being rated above."""
-    level = f"{100 * comparison.settings['conf_level']:g} %"
+    level = f"{100 * comparison.settings['conf_level']:g}%"
     rows = comparison.pairs.to_pylist()
     unit = {row["criterion"]: units(row, comparison.settings["estimand"]) for row in comparison.design.to_pylist()}
     columns = {
@@ -152,7 +152,7 @@ def references(comparison: Comparison) -> list[str]:
     if "bootstrap" in tests:
         tests.add("lrt")
     found |= dict.fromkeys(REFERENCES[key] for key in ("t", "welch", "exact", "bootstrap", "lrt") if key in tests)
-    if asked["adjust"] in REFERENCES:
+    if asked["adjust"] in REFERENCES and asked["comparisons"] > 1:
         found[REFERENCES[asked["adjust"]]] = None
     if asked["reference"] is None:
         found[REFERENCES["letters"]] = None
@@ -175,7 +175,7 @@ def _chance(row: dict[str, Any]) -> str:
 
 
 def _pairs_caption(comparison: Comparison) -> str:
-    level = f"{100 * comparison.settings['conf_level']:g} %"
+    level = f"{100 * comparison.settings['conf_level']:g}%"
     return (
         f"Differences between systems {in_units(comparison)} with {level} intervals and corrected p-values "
         f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second. "
@@ -189,8 +189,8 @@ def counts(comparison: Comparison) -> str:
     The largest criterion speaks for all where they differ.
     """
     design = max(comparison.design.to_pylist(), key=lambda row: row["ratings"])
-    parts = [f"{design[name]:,} {word}" for name, word in (("participants", "raters"), ("items", "items"))
-             if design[name]]  # fmt: skip
+    counted = (("participants", "rater"), ("items", "item"))
+    parts = [_count(design[name], word) for name, word in counted if design[name]]
     total = sum(row["ratings"] for row in comparison.design.to_pylist())
     largest = f" in the largest of {comparison.design.num_rows} parts" if comparison.settings["over"] == "parts" else ""
     return f"{' × '.join(parts)}{largest}{', ' if parts else ''}{total:,} ratings"
@@ -276,8 +276,10 @@ def _tests(comparison: Comparison) -> str:
                 used[TESTS[asked["estimand"]][name].format(draws=row["draws"])] = None
     which = f"Systems were compared with {asked['reference']}" if asked["reference"] else "All systems were compared"
     n = asked["comparisons"]
-    family = f"{n} comparison{'' if n == 1 else 's'}"
+    family = f"{n} comparisons"
     start = f"Expected ratings are for new participants and items. {which} by {listed(list(used))}"
+    if n == 1:
+        return f"{start}."
     if asked["adjust"] == "none":
         return f"{start}, without a correction for multiple comparisons."
     return (

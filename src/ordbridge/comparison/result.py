@@ -14,7 +14,7 @@ from ordbridge.render import figures
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
-from ordbridge.support.formatting import listed
+from ordbridge.support.formatting import columns_taken, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,12 +110,13 @@ class Comparison(Result):
 
     @property
     def counted(self) -> str:  # type: ignore[override]
-        """Who rated what, by which models it was compared, and what was taken for what."""
-        columns = "; ".join(f"{role} = {source}" for role, source in self.recognised.items())
-        if not self.criteria:
-            return f"Columns: {columns}."
-        counts = paper.counts(self)
-        return f"{counts}; {paper.models(self)}. Columns: {columns}."
+        """Who rated what, and by which models it was compared."""
+        return f"{paper.counts(self)}; {paper.models(self)}." if self.criteria else ""
+
+    @property
+    def columns(self) -> str:  # type: ignore[override]
+        """What was taken for what."""
+        return columns_taken(self.recognised)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -131,6 +132,13 @@ class Comparison(Result):
         if not self.criteria:
             return []
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return the differences between all pairs, and how they were tested."""
+        if not self.criteria:
+            return {}
+        explained = [Bullets(self.sentences), *super().on_request()["explain"]]
+        return {"pairs": [paper.pairs_grid(self)], "explain": explained}
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the systems, and the differences."""

@@ -251,7 +251,7 @@ def _pair(a: str, b: str, row: dict[str, Any], pairs: int) -> str:
     size, low, high = row["estimate"], row["conf_low"], row["conf_high"]
     if size < 0:
         a, b, size, low, high = b, a, -size, -high, -low
-    interval = f"95 % CI {low:.2f} to {high:.2f}".replace("-", "−")
+    interval = f"95% CI {low:.2f} to {high:.2f}".replace("-", "−")
     tested = f"({interval}, {p_text(row['p_adjusted'])}{', Holm' if pairs > 1 else ''})"
     if not row["p_adjusted"] < fit_words.LEVEL:
         return f"No clear difference: {a} scored {size:.2f} points higher than {b} {tested}."

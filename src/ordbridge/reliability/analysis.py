@@ -50,7 +50,7 @@ _SCHEMAS = {
     "categories": columns("criterion participant category: text; count: count; share: number"),
     "stability": columns("criterion: text") | WITHIN_RATERS,
     "accuracy": columns("criterion: text") | WITHIN_RATERS,
-    "summary": columns("criterion group measure: text; estimate conf_low conf_high: number"),
+    "overview": columns("criterion group measure: text; estimate conf_low conf_high: number"),
     "checklist": columns("what answer: text"),
 }
 
@@ -258,7 +258,7 @@ def _analyse_group(
     together = values.get("Pearson's r") if level in ("interval", "ratio") else values.get("Goodman & Kruskal's γ")
     for what, one in (("agreement", alpha), ("correlation", together)):
         if one is not None:
-            rows["summary"].append(labels | _ends(f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high))
+            rows["overview"].append(labels | _ends(f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high))
     if alpha is not None and not has(noticed, "sorted-within-items"):
         noticed.append(joint_reading(alpha, together, subject))
     return noticed, alpha
@@ -298,7 +298,7 @@ def _averages(
         over = "both raters" if k == 2 else f"all {k} raters"
     for measure, n in (("reliability of a single rating", 1), (f"reliability of averages over {over}", k)):
         ends = split.interval(what, "relative", n) or (None, None)
-        rows["summary"].append(labels | _ends(measure, split.of(what, "relative", n), *ends))
+        rows["overview"].append(labels | _ends(measure, split.of(what, "relative", n), *ends))
     single, average = (split.of(what, "relative", n) for n in (1, k))
     enough = (n for n in range(math.ceil(k) + 1, MOST_RATERS) if split.of(what, "relative", n) >= RELIABLE)
     n = math.ceil(1.5 * k) if average >= RELIABLE else next(enough, MOST_RATERS)

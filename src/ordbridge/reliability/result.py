@@ -53,7 +53,7 @@ class Reliability(Result):
 
     Attributes
     ----------
-    summary
+    overview
         Per criterion and group of raters: agreement, correlation, and the reliability of single ratings and averages.
     coefficients
         Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
@@ -81,7 +81,7 @@ class Reliability(Result):
     kind: ClassVar[str] = "reliability"
     title = "Can these raters be trusted?"
     answer: str = field()
-    summary: pa.Table
+    overview: pa.Table
     coefficients: pa.Table
     interpretations: pa.Table
     pairs: pa.Table
@@ -99,8 +99,8 @@ class Reliability(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        names = ("summary", "coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
-        found = {name: getattr(self, name) for name in names}
+        names = ("coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
+        found = {"summary": self.overview} | {name: getattr(self, name) for name in names}
         for name in ("components", "reliability", "icc"):
             parts = [
                 table.add_column(0, "criterion", pa.array([criterion] * table.num_rows, pa.string()))
@@ -125,7 +125,36 @@ class Reliability(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return agreement, correlation, and the reliability of ratings and their averages."""
-        return [ShownTable(_without_constants(self.summary, ("criterion", "group")))]
+        return [ShownTable(_without_constants(self.overview, ("criterion", "group")))]
+
+    told: ClassVar[frozenset[str]] = frozenset(
+        {"rater-stricter", "rater-milder", "more-raters", "undefined-coefficients"}
+    )
+
+    def brief(self) -> Sequence[ShownTable]:
+        """Return a correlation, severe and mild raters, and what more raters would give."""
+        rows = []
+        for row in self.overview.to_pylist():
+            name = row["measure"].partition("correlation (")[2].rstrip(")")
+            if name and row["estimate"] is not None:
+                ends = row["conf_low"] is not None and self.settings.get("conf_level")
+                about = f" ({interval_text(row, ends)})" if ends else ""
+                rows.append((where(row), "correlation", f"{name} {r_text(row['estimate'])}{about}"))
+        for one in self.findings:
+            if one.code in ("rater-stricter", "rater-milder"):
+                how = f"{one.code.removeprefix('rater-')} by {one.values['points']:.1f} points"
+                rows.append((one.subject, "outlying rater", f"{one.values['participant']} ({how})"))
+            elif one.code == "more-raters":
+                n, gain = one.values["n"], r_text(one.values["estimate"])
+                rows.append((one.subject, "more raters", f"{n} per text would bring the averages to {gain}"))
+        rows.sort(key=lambda row: row[0])
+        names = ("of", "about", "found")
+        table = pa.table({name: [row[k] for row in rows] for k, name in enumerate(names)})
+        return [ShownTable(table, names=dict.fromkeys(names, ""))] if rows else []
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return every coefficient."""
+        return {"all_coefficients": self.paper_tables()}
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the coefficients with their intervals."""
@@ -196,7 +225,7 @@ class Reliability(Result):
         first = next(iter(self.ratings.values()))
         criteria = f" on {len(self.ratings)} criteria" if len(self.ratings) > 1 else ""
         answers = {row["what"]: row["answer"] for row in self.checklist.to_pylist()}
-        names = list(dict.fromkeys(name.partition(",")[0] for name in self.coefficients["coefficient"].to_pylist()))
+        names = list(dict.fromkeys(name.partition(",")[0] for name in self._computed()))
         intervals = "" if answers["Intervals"] == "none" else f" Intervals are {answers['Intervals']}."
         split = (
             " Components of variance come from a linear mixed model (Brennan 2001)." if self.generalizability else ""
@@ -209,9 +238,13 @@ class Reliability(Result):
 
     def references(self) -> list[str]:
         """Return the references of the coefficients."""
-        cited = citations.of_coefficients(self.coefficients["coefficient"].to_pylist())
+        cited = citations.of_coefficients(self._computed())
         split = [citations.WORKS["brennan"]] if self.generalizability else []
         return [f"ordbridge {__version__}.", citations.WORKS["amidei"], *cited, *split]
+
+    def _computed(self) -> list[str]:
+        """Return the coefficients that have a value somewhere."""
+        return [row["coefficient"] for row in self.coefficients.to_pylist() if row["estimate"] is not None]
 
     def _counts(self) -> tuple[int, int, int]:
         """Return the numbers of ratings, items and raters."""

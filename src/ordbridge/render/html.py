@@ -202,7 +202,7 @@ def page(result: Result, repeat: str = "") -> Page:
     made.answer(headline, more)
     for grid in result.main():
         made.table(grid)
-    made.sentence(result.counted)
+    made.sentence(f"{result.counted} {result.columns}".strip())
     for finding in result.findings:
         if finding.severity != "note":
             made.warning(finding.text)
