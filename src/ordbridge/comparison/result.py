@@ -140,6 +140,23 @@ class Comparison(Result):
         explained = [Bullets(self.sentences), *super().on_request()["explain"]]
         return {"pairs": [paper.pairs_grid(self)], "explain": explained}
 
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the systems with their expected ratings, and how far each is from the best or the reference."""
+        return [paper.overview_grid(self)] if len(self.criteria) == 1 else self.main()
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of categories and expected ratings."""
+        level = f"{100 * self.settings['conf_level']:g}%"
+        return (
+            ShownPicture("ratings", f"{paper.caption_of_picture(self)} with {level} intervals")
+            if self.criteria
+            else None
+        )
+
+    def results(self) -> str:
+        """Return expected ratings and differences for the results section."""
+        return paper.results(self) if self.criteria else ""
+
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the systems, and the differences."""
         return [paper.ratings_grid(self), paper.pairs_grid(self)] if self.criteria else []
@@ -148,15 +165,13 @@ class Comparison(Result):
         """Return the picture, the differences, and what is behind them."""
         if not self.criteria:
             return []
-        differences: list[Block] = [Bullets(self.sentences)]
-        if "differences" in self.figures():
-            differences.append(ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals"))
-        differences.append(paper.pairs_grid(self))
-        found = [
-            Section(
-                "Ratings", (ShownPicture("ratings", "Categories chosen, and expected ratings with their intervals"),)
-            ),
-            Section("Differences", tuple(differences)),
+        found: list[Section] = []
+        several = self.pairs.num_rows > 1
+        if several and "differences" in self.figures():
+            shown = ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals")
+            found.append(Section("Differences", (shown,)))
+        found += [
+            Section("Every pair", (paper.pairs_grid(self),), folded=len(self.criteria) == 1),
             Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
         ]
         behind = {"pairs": "Differences in numbers", "ranking": "Expected ratings in numbers",

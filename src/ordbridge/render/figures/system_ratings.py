@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_TICKS = 10  # categories that all have a tick
+
+
 @dataclass(frozen=True)
 class SystemRatings:
     """The systems of one criterion, the highest first."""
@@ -97,16 +100,19 @@ def _stacked(axes: Axes, panel: SystemRatings) -> None:
 def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
     for place, row in enumerate(panel.ranking):
         if row["conf_low"] is not None:
-            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=2)
-        axes.plot(row["estimate"], place, "o", color=BLUE)
+            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=1.8)
+        axes.plot(row["estimate"], place, "o", color=BLUE, markersize=6)
     marked = any(row["letters"] for row in panel.ranking)
     for place, row in enumerate(panel.ranking):
         text = f"{row['estimate']:.2f}" + (f"  {row['letters']}" if row["letters"] else "")
         axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=SOFT)
-    low = min(row["conf_low"] if row["conf_low"] is not None else row["estimate"] for row in panel.ranking)
-    high = max(row["conf_high"] if row["conf_high"] is not None else row["estimate"] for row in panel.ranking)
-    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0])) or 0.5
+    ends = [end for row in panel.ranking for end in (row["conf_low"], row["conf_high"], row["estimate"])]
+    ends = [end for end in (*ends, *panel.ends) if end is not None]
+    low, high = min(ends), max(ends)  # the whole scale, so that a small difference looks small
+    room = 0.02 * (high - low) or 0.5
     axes.set_xlim(low - room, high + room)
+    if high - low <= MOST_TICKS and float(low).is_integer() and float(high).is_integer():
+        axes.set_xticks(range(int(low), int(high) + 1))
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
     told = "; a letter in common: no significant difference" if marked else ""
