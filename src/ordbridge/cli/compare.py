@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 SETTINGS = ("estimand", "reference", "adjust", "model", "formula", "engine", "conf_level", "force")
-SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store", "by", "blocks", "covariates")
+SELDOM = (
+    "correct",
+    "link",
+    "test",
+    "timeout",
+    "draws",
+    "seed",
+    "jobs",
+    "store",
+    "by",
+    "blocks",
+    "covariates",
+    "magnitude",
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +52,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         dest="blocks",
         nargs="+",
         metavar="COLUMN",
-        help="datasets, languages, sessions: in the model, tested",
+        help="datasets, languages, sessions: in the model, tested; none: not even those that are recognised",
     )
     parser.add_argument(
-        "--covariates", nargs="+", metavar="COLUMN", help="numbers such as length: in the model, centred"
+        "--covariates",
+        nargs="+",
+        metavar="COLUMN",
+        help="numbers such as length, or trial_order: in the model, centred",
+    )
+    parser.add_argument(
+        "--magnitude",
+        action="store_true",
+        help="ratings are magnitudes: compared as logarithms, differences are ratios",
     )
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument(

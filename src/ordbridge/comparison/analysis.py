@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.comparison.blocks import ROLES
 from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
 from ordbridge.comparison.fitting import first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
-from ordbridge.comparison.points import ExpectedRatings, Fitter, PairTest, expected_ratings, means_of, point_tests
-from ordbridge.comparison.scale import Scale, read_scale
+from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
+from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
+from ordbridge.comparison.scale import Scale, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
-from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.errors import FitError, InputError
 from ordbridge.fast.flags import separated_levels
 from ordbridge.formula import parse, quote
 from ordbridge.models.fit import Fit
@@ -30,7 +30,6 @@ from ordbridge.results.finding import found as noticed
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
-INTERACTION = 0.05  # below it, differences are said to depend on a block
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,13 @@ class Request:
     """Columns whose values are fixed effects beside the system."""
     covariates: tuple[str, ...] = ()
     """Numeric columns that are predictors beside the system, centred."""
+
+    recognise: bool = False
+    """Whether further blocks are recognised by their names."""
+    magnitude: bool = False
+    """Whether ratings are magnitudes."""
+    orders: tuple[str, ...] = ()
+    """Numeric columns that say where something was rated; their effects are reported."""
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -125,34 +131,13 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
             ratings = ratings.filter(pc.is_valid(ratings[name]))
     if not ratings.num_rows:
         raise InputError("there is no rating of which system, participant and item are known")
-    ratings = _with_predictors(ratings, asked)
-    scale, response = read_scale(ratings["rating"], levels)
+    ratings = with_predictors(ratings, asked.blocks, asked.covariates)
+    scale, response = read_magnitudes(ratings["rating"]) if asked.magnitude else read_scale(ratings["rating"], levels)
     _check_systems(ratings["system"], asked.reference)
     ready = ratings.set_column(ratings.column_names.index("rating"), "rating", response)
     if asked.estimand == "latent":
         return _latent_analysis(ready, criterion, scale, asked)
     return _points_analysis(ready, criterion, scale, asked)
-
-
-def _with_predictors(ratings: pa.Table, asked: Request) -> pa.Table:
-    """Return the ratings with blocks as names and covariates as centred numbers, without rows that lack one."""
-    for name in asked.beside:
-        if name not in ratings.column_names or name in ROLES:
-            others = [other for other in ratings.column_names if other not in ROLES]
-            raise InputError(f"{name!r} is not a further column; there are {', '.join(others) or 'none'}")
-        ratings = ratings.filter(pc.is_valid(ratings[name]))
-    for name in asked.beside:
-        column = ratings[name].cast(pa.string())
-        if name in asked.covariates:
-            try:
-                numbers = ratings[name].cast(pa.float64())
-            except pa.ArrowInvalid:
-                raise InputError(
-                    f"the covariate {name!r} has values that are not numbers; give it as a block"
-                ) from None
-            column = pc.subtract(numbers, pc.mean(numbers))
-        ratings = ratings.set_column(ratings.column_names.index(name), name, column)
-    return ratings
 
 
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
@@ -201,7 +186,12 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
     if asked.beside:
         notes.append(noticed("adjusted-for", names=list(asked.beside)))
-    notes += [_interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    notes += filter(None, (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders)))
+    if asked.magnitude:
+        alone = [] if "participant" in groups else [noticed("modulus-unknown")]
+        notes += [noticed("magnitudes"), *alone]
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}
@@ -231,22 +221,6 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
     """Return names as text, numbers as they are."""
     values = np.array(column.to_pylist(), dtype=object)
     return values.astype(float) if pa.types.is_floating(column.type) else values.astype(str)
-
-
-def _interaction(block: str, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> Finding:
-    """Test whether differences between systems depend on a block."""
-    try:
-        if not means.formula:
-            raise FitError(means.problem or "there is no model of all systems")
-        crossed = f"system:{quote(block)}"
-        formula = means.formula.replace("rating ~ system", f"rating ~ system + {crossed}", 1)
-        fit = fitter("lmer" if "|" in formula else "lm", formula, numbers)
-        p = float(fit.test(crossed, method="f").to_pylist()[0]["p_value"])
-    except FitTimeout:
-        raise
-    except (FitError, InputError, np.linalg.LinAlgError) as failure:
-        return noticed("block-untested", block=block, reason=str(failure).rstrip("."))
-    return noticed("block-interaction" if p < INTERACTION else "no-block-interaction", block=block, p=p)
 
 
 def _groups(ready: pa.Table) -> dict[str, np.ndarray]:

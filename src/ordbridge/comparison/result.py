@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
+DRAWN = ("estimate", "conf_low", "conf_high")
+TABLES = ("ranking", "pairs", "shares", "design", "models", "stability")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
@@ -34,7 +38,8 @@ class Comparison(Result):
         criterion (with the block, where ``by`` has one, or the group of systems that share items), rank, system,
         estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that share one do not differ
         significantly; null with a reference), rank_low and rank_high (the places that it can have, for all systems at
-        once), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
+        once), cluster (from 1 on; each has the best system left and those after it that are not significantly below
+        it), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
         that a system always has; null if it has several).
     pairs
         criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
@@ -54,6 +59,10 @@ class Comparison(Result):
         answer is about these).
     models
         criterion, estimand, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
+    stability
+        criterion, pairs_that_differ, and how probably a repetition of the study with new raters, items and ratings
+        finds the same: stable_ranking (all of these pairs in the same order; Riley et al. 2024), same_order (of all
+        systems), same_best.
     findings
         What is wrong with the ratings (:func:`ordbridge.check`) and with the analysis, and what was decided on the way.
     recognised
@@ -65,11 +74,13 @@ class Comparison(Result):
     """
 
     kind: ClassVar[str] = "comparison"
+    most_lines: ClassVar[int] = 25
     ranking: pa.Table
     pairs: pa.Table
     shares: pa.Table
     design: pa.Table
     models: pa.Table
+    stability: pa.Table
     recognised: Mapping[str, str]
     findings: tuple[Finding, ...]
     settings: Mapping[str, Any]
@@ -121,7 +132,7 @@ class Comparison(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        return {name: getattr(self, name) for name in ("ranking", "pairs", "shares", "design", "models")}
+        return {name: getattr(self, name) for name in TABLES}
 
     def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
         """Return the rows of one of the tables that are about one criterion."""
@@ -131,6 +142,8 @@ class Comparison(Result):
         """Return the systems with their expected ratings."""
         if not self.criteria:
             return []
+        if paper.many_systems(self):
+            return [paper.clusters_grid(self)]
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
     def on_request(self) -> Mapping[str, Sequence[Block]]:
@@ -192,7 +205,8 @@ class Comparison(Result):
                 of = "" if row["criterion"] is None else f"{row['criterion']}: "
                 row["label"] = f"{of}{row['system_a']} – {row['system_b']}"
                 row["differs"] = wording.differ(row, self.alpha)
-            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"])
+            unit = "log ratio" if self.settings.get("magnitude") else "rating points"
+            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"], unit)
         return Figures(drawn)
 
     def plot(self, criterion: str | None = None) -> Figure:
@@ -211,7 +225,14 @@ class Comparison(Result):
         for one in self.criteria if criterion is None else (criterion,):
             design = self.rows("design", one)[0]
             ends = (design["scale_low"], design["scale_high"])
-            panels.append(figures.SystemRatings(one or "", self.rows("ranking", one), self.rows("shares", one), ends))
+            ranking = self.rows("ranking", one)
+            if design["kind"] == "magnitude":
+                ends = (math.exp(ends[0]), math.exp(ends[1]))
+                ranking = [
+                    row | {name: None if row[name] is None else math.exp(row[name]) for name in DRAWN}
+                    for row in ranking
+                ]
+            panels.append(figures.SystemRatings(one or "", ranking, self.rows("shares", one), ends))
         return figures.systems(panels, self.settings["conf_level"])
 
     def methods(self) -> str:

@@ -23,7 +23,7 @@ class Scale:
     """A rating scale: its categories with the numbers they count as, or its ends if it is a slider."""
 
     kind: str
-    """``"ordinal"``, ``"two categories"`` or ``"slider"``."""
+    """``"ordinal"``, ``"two categories"``, ``"slider"``, or ``"magnitude"``, whose ratings are logarithms."""
     why: str
     """Why this kind, and so this model, in half a sentence."""
     labels: tuple[str, ...]
@@ -34,7 +34,7 @@ class Scale:
     @property
     def ordinal(self) -> bool:
         """Whether the ratings are categories."""
-        return self.kind != "slider"
+        return self.kind not in ("slider", "magnitude")
 
     @property
     def is_share(self) -> bool:
@@ -44,6 +44,8 @@ class Scale:
     @property
     def in_words(self) -> str:
         """Where the scale runs: ``from 1 to 5``."""
+        if self.kind == "magnitude":
+            return f"of magnitudes from {np.exp(self.scores[0]):.4g} to {np.exp(self.scores[-1]):.4g}"
         if self.kind == "slider":
             return f"whose ratings run from {self.scores[0]:g} to {self.scores[-1]:g}"
         if len(self.labels) == 2:
@@ -93,6 +95,31 @@ def read_scale(values: pa.ChunkedArray, levels: Sequence[str] = ()) -> tuple[Sca
     if pa.types.is_null(kind):
         raise InputError("there is no rating: the column is empty")
     return _labels(pc.cast(values, pa.string()), [str(level) for level in levels])
+
+
+def read_magnitudes(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
+    """Return the scale of magnitudes, which raters give as ratios to a modulus of their own, and their logarithms.
+
+    Examples
+    --------
+    >>> read_magnitudes(pa.chunked_array([[50, 100, 200]]))[0].in_words
+    'of magnitudes from 50 to 200'
+    """
+    try:
+        numbers = pc.fill_null(pc.cast(decode_dictionary(values), pa.float64(), safe=False), np.nan).to_numpy()
+    except pa.ArrowInvalid:
+        raise InputError("magnitudes are numbers, and some ratings are not; leave magnitude out") from None
+    known = numbers[~np.isnan(numbers)]
+    if not known.size:
+        raise InputError("there is no rating, so that there is nothing to compare")
+    if (below := int((known <= 0).sum())) > 0:
+        raise InputError(
+            f"{below} of {known.size} ratings are 0 or below, and magnitudes are ratios; "
+            "correct these ratings, or leave magnitude out"
+        )
+    logs = np.log(numbers)
+    ends = (float(np.nanmin(logs)), float(np.nanmax(logs)))
+    return Scale("magnitude", "the ratings are magnitudes", (), ends), pa.array(logs, from_pandas=True)
 
 
 def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:

@@ -28,6 +28,8 @@ class Result:
     ----------
     kind
         ``"comparison"``, ``"fit"``, ``"plan"`` and so on.
+    most_lines
+        Of the terminal, None for as many as there are; cautions that do not fit are counted.
     title
         What the report is called.
     answer
@@ -47,6 +49,7 @@ class Result:
     kind: ClassVar[str] = "result"
     told: ClassVar[frozenset[str]] = frozenset()
     """Codes of findings that stand in the table of the terminal already."""
+    most_lines: ClassVar[int | None] = None
     title: str
     answer: str
     counted: str
