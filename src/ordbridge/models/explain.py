@@ -127,7 +127,7 @@ class FitAnalysis(Result):
         """Return the levels in rating points where there are such, else the coefficients; and tests."""
         if self.levels is None:
             return self.main()
-        return [self._by_level(), *([] if self.tests is None else [ShownTable(self.tests, "Tests")])]
+        return [self._by_level(self.levels), *([] if self.tests is None else [ShownTable(self.tests, "Tests")])]
 
     def picture(self) -> ShownPicture | None:
         """Return the picture of the levels where there are such, else of the coefficients."""
@@ -137,7 +137,7 @@ class FitAnalysis(Result):
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the levels in rating points, and the whole model."""
-        found = [] if self.levels is None else [self._by_level()]
+        found = [] if self.levels is None else [self._by_level(self.levels)]
         return [*found, fit_words.model_table(self.fit, self.conf_level)]
 
     def results(self) -> str:
@@ -151,10 +151,9 @@ class FitAnalysis(Result):
         )
         return " ".join([f"Expected ratings: {means}.", *self.levels.pairs])
 
-    def _by_level(self) -> ShownTable:
+    def _by_level(self, levels: LevelsInPoints) -> ShownTable:
         """Return a row for each level: its expected rating, and its difference from the highest one."""
-        assert self.levels is not None
-        rows = self.levels.table.to_pylist()
+        rows = levels.table.to_pylist()
         means = sorted((row for row in rows if row["what"] == "mean"), key=lambda row: -row["estimate"])
         apart = {}
         for row in (row for row in rows if row["what"] == "difference"):
