@@ -109,6 +109,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     log_options.add_options(parser, comparing=True)
+    parser.add_argument("--pairs", action="store_true", help="also print the differences between all pairs")
+    parser.add_argument("--explain", action="store_true", help="also print every pair, notes, methods and references")
+    parser.set_defaults(notes_on_request=True)
     outputs.add_options(parser, plot="shares and expected ratings")
     parser.add_argument(
         "--out", metavar="FILE", help="write the differences to .csv or .parquet, or all tables into a folder"
@@ -125,6 +128,7 @@ def run(args: argparse.Namespace) -> int:
 
     outputs.require_writable(args)
     if log_options.are_logs(args.file, args):
+        del args.notes_on_request
         return log_options.compare_logs(args)
     if args.plan:
         return _as_planned(args)

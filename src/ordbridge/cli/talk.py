@@ -82,7 +82,7 @@ def progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
 
-        with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True)) as bar:
+        with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("starting")
             yield lambda p: bar.update(task, completed=p.done, total=p.total, description=str(p))
     else:

@@ -202,7 +202,7 @@ def compare(
     >>> found.ranking["system"].to_pylist()
     ['B', 'A']
     >>> print(found.answer)
-    B is rated 0.83 points higher than A (95 % CI 0.51 to 1.14, p < .001).
+    B is rated 0.83 points higher than A (95% CI 0.51 to 1.14, p < .001).
     """
     if is_log(data):
         about_people = {"participant": participant, "item": item, "system": system, "rating": rating,

@@ -15,7 +15,7 @@ from ordbridge.render import figures
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
-from ordbridge.support.formatting import listed
+from ordbridge.support.formatting import columns_taken, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,12 +124,13 @@ class Comparison(Result):
 
     @property
     def counted(self) -> str:  # type: ignore[override]
-        """Who rated what, by which models it was compared, and what was taken for what."""
-        columns = "; ".join(f"{role} = {source}" for role, source in self.recognised.items())
-        if not self.criteria:
-            return f"Columns: {columns}."
-        counts = paper.counts(self)
-        return f"{counts}; {paper.models(self)}. Columns: {columns}."
+        """Who rated what, and by which models it was compared."""
+        return f"{paper.counts(self)}; {paper.models(self)}." if self.criteria else ""
+
+    @property
+    def columns(self) -> str:  # type: ignore[override]
+        """What was taken for what."""
+        return columns_taken(self.recognised)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -148,6 +149,30 @@ class Comparison(Result):
             return [paper.clusters_grid(self)]
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return the differences between all pairs, and how they were tested."""
+        if not self.criteria:
+            return {}
+        explained = [Bullets(self.sentences), *super().on_request()["explain"]]
+        return {"pairs": [paper.pairs_grid(self)], "explain": explained}
+
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the systems with their expected ratings, and how far each is from the best or the reference."""
+        return [paper.overview_grid(self)] if len(self.criteria) == 1 else self.main()
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of categories and expected ratings."""
+        level = f"{100 * self.settings['conf_level']:g}%"
+        return (
+            ShownPicture("ratings", f"{paper.caption_of_picture(self)} with {level} intervals")
+            if self.criteria
+            else None
+        )
+
+    def results(self) -> str:
+        """Return expected ratings and differences for the results section."""
+        return paper.results(self) if self.criteria else ""
+
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the systems, and the differences."""
         return [paper.ratings_grid(self), paper.pairs_grid(self)] if self.criteria else []
@@ -156,15 +181,13 @@ class Comparison(Result):
         """Return the picture, the differences, and what is behind them."""
         if not self.criteria:
             return []
-        differences: list[Block] = [Bullets(self.sentences)]
-        if "differences" in self.figures():
-            differences.append(ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals"))
-        differences.append(paper.pairs_grid(self))
-        found = [
-            Section(
-                "Ratings", (ShownPicture("ratings", "Categories chosen, and expected ratings with their intervals"),)
-            ),
-            Section("Differences", tuple(differences)),
+        found: list[Section] = []
+        several = self.pairs.num_rows > 1
+        if several and "differences" in self.figures():
+            shown = ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals")
+            found.append(Section("Differences", (shown,)))
+        found += [
+            Section("Every pair", (paper.pairs_grid(self),), folded=len(self.criteria) == 1),
             Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
         ]
         behind = {

@@ -153,7 +153,7 @@ def _tested(row: dict[str, Any], unit: Units, comparison: Comparison, turned: bo
         low, high = _minus(high), _minus(low)
     parts = []
     if low is not None and high is not None:
-        level = f"{comparison.settings['conf_level']:.0%}".replace("%", " %")
+        level = f"{comparison.settings['conf_level']:.0%}"
         parts.append(f"{level} CI {unit.value(low)} to {unit.value(high)}")
     parts.append(p_text(row["p_adjusted"]))
     if comparison.settings["comparisons"] > 1:
@@ -164,7 +164,11 @@ def _tested(row: dict[str, Any], unit: Units, comparison: Comparison, turned: bo
 def _of_what(unit: Units, design: dict[str, Any]) -> str:
     if unit.latent:
         return " on the latent scale"
-    return f" of its ratings are {design['scale_high_label']}" if unit.is_share else f" on the scale {design['scale']}"
+    if unit.is_share:
+        return f" of its ratings are {design['scale_high_label']}"
+    low, high = design["scale_low"], design["scale_high"]
+    plain = low in (0, 1) and design["scale"] == f"from {low:g} to {high:g}"
+    return f" of {high:g}" if plain else f" on the scale {design['scale']}"
 
 
 def differ(row: dict[str, Any], alpha: float) -> bool:

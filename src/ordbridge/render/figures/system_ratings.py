@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_TICKS = 10  # categories that all have a tick
 MANY = 12  # with more systems clusters stand in place of letters, and rows are closer
 ROW, CLOSE = 0.34, 0.19  # inches
 
@@ -109,8 +110,8 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
         if panel.many and row["cluster"] % 2 == 0:
             axes.axhspan(place - 0.5, place + 0.5, color=GREY, alpha=0.13, linewidth=0)
         if row["conf_low"] is not None:
-            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=1.3 if close else 2)
-        axes.plot(row["estimate"], place, "o", color=BLUE, markersize=3.5 if close else None)
+            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=1.3 if close else 1.8)
+        axes.plot(row["estimate"], place, "o", color=BLUE, markersize=3.5 if close else 6)
     marked = any(row["letters"] for row in panel.ranking)
     for place, row in enumerate(panel.ranking):
         text = f"{row['estimate']:.2f}"
@@ -120,10 +121,13 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
             text += f"  {row['letters']}"
         size = 7 if close else 8.5
         axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=size, color=SOFT)
-    low = min(row["conf_low"] if row["conf_low"] is not None else row["estimate"] for row in panel.ranking)
-    high = max(row["conf_high"] if row["conf_high"] is not None else row["estimate"] for row in panel.ranking)
-    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0])) or 0.5
+    ends = [end for row in panel.ranking for end in (row["conf_low"], row["conf_high"], row["estimate"])]
+    ends = [end for end in (*ends, *panel.ends) if end is not None]
+    low, high = min(ends), max(ends)  # the whole scale, so that a small difference looks small
+    room = 0.02 * (high - low) or 0.5
     axes.set_xlim(low - room, high + room)
+    if high - low <= MOST_TICKS and float(low).is_integer() and float(high).is_integer():
+        axes.set_xticks(range(int(low), int(high) + 1))
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
     told = "; a letter in common: no significant difference" if marked else ""
