@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_MEANS = 12  # that are told in the results
 MANY_SYSTEMS = 12  # more of them are shown in clusters, and all in the report
-MOST_CLUSTERS = 12  # lines of the terminal, over all criteria
+MOST_CLUSTERS = 10  # lines of the terminal, over all criteria
 LINE, NAMED = 62, 36  # characters for the columns of a cluster, and for its names: the rest counts how many more
 FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
