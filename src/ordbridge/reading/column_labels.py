@@ -9,7 +9,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.headers import decompose, made_alike
 from ordbridge.reading.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, plain, rank_of, words_of
+from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, names_system, plain, rank_of, words_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["alike", "labelled"]
@@ -253,7 +253,7 @@ def _left(labels: list[str], left: list[str]) -> str | None:
         if all(len(label.split()) > 2 for label in labels):
             return "criterion"  # questions
         return "participant" if all(_names_a_person(label) for label in labels) else None
-    if "system" in left and _are_letters(labels):
+    if "system" in left and (_are_letters(labels) or sum(map(names_system, labels)) * 2 >= len(labels)):
         return "system"
     if left == ["system", "criterion"]:
         return "system" if _name_systems(labels) else None

@@ -12,7 +12,7 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
 from ordbridge.reading.vocabulary import rank_of
 
-__all__ = ["is_constant", "may_name_raters", "property_of", "shared_source"]
+__all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "shared_source"]
 
 ENOUGH = 3  # names with several rows, before a column that never differs within them is called their property
 UNLIKELY = 1e-6  # probability that a column never differs within names by chance
@@ -81,6 +81,28 @@ def may_name_raters(sheet: Sheet, name: str) -> bool:
     if not 2 <= len(labels) <= max(2, len(cells) // 2) or any(len(str(label)) > LONG for label in labels):
         return False
     return not looks_like_ratings([*labels]) and property_of(sheet, name) is None
+
+
+def may_name_items(sheet: Sheet, name: str) -> bool:
+    """Tell whether a column may name items: it has several names that come again, and no points of a scale."""
+    cells = [cell for cell in sheet.columns[name] if not is_missing(cell)]
+    labels = set(cells)
+    if not 2 <= len(labels) <= max(2, 0.9 * len(cells)):
+        return False
+    called = rank_of("item", short_name(name)) is not None or short_name(name).casefold().endswith("id")
+    if not called and (
+        looks_like_ratings([*labels]) or any("." in str(label) and _is_number(label) for label in labels)
+    ):
+        return False
+    return called or property_of(sheet, name) is None
+
+
+def _is_number(cell: str | None) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
 
 
 def shared_source(sheet: Sheet, item: str, system: str, free: Sequence[str]) -> str | None:

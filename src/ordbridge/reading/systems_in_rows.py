@@ -12,7 +12,8 @@ import numpy as np
 
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import is_criterion, label_role, rank_of
+from ordbridge.reading.values import looks_like_ratings
+from ordbridge.reading.vocabulary import is_criterion, label_role, name_words, rank_of, says_rating
 from ordbridge.reading.workbook import cell_text
 from ordbridge.results.finding import found as noticed
 
@@ -83,7 +84,9 @@ def without_lists(sheet: Sheet) -> Sheet:
     {'item': ['a', 'a'], 'systems': ['x', 'y'], 'scores': ['4', '2']}
     """
     lists = {name: parsed for name, cells in sheet.columns.items() if (parsed := _lists(cells)) is not None}
-    if not any(rank_of("system", short_name(name)) is not None for name in lists) or len(lists) < 2:
+    if not any(rank_of("system", short_name(name)) is not None for name in lists):
+        return _with_people(sheet, lists)
+    if len(lists) < 2:
         return sheet
     lengths = [[len(cell) for cell in cells] for cells in lists.values()]
     if any(one != lengths[0] for one in lengths) or max(lengths[0]) < 2:
@@ -97,6 +100,46 @@ def without_lists(sheet: Sheet) -> Sheet:
             columns[name] = [cells[place] for place in at]
     note = noticed("lists-taken-apart", columns=", ".join(lists))
     return replace(sheet, columns=columns, rows=sheet.rows[at]).noting(note)
+
+
+def _with_people(sheet: Sheet, lists: dict[str, list[list[Any]]]) -> Sheet:
+    """Make one row per rating where columns hold lists of ratings, one of each rater, and perhaps lists of raters.
+
+    Examples
+    --------
+    >>> columns = {"item": ["a"], "scores": ["[4, 2]"]}
+    >>> _with_people(Sheet(columns, np.array([2]), "x.csv"), {"scores": [[4, 2]]}).columns
+    {'item': ['a', 'a'], 'scores': ['4', '2'], 'annotator': ['scores 1', 'scores 2']}
+    """
+    people = [name for name in lists if rank_of("participant", short_name(name)) is not None]
+    rated = [name for name in lists if name not in people and _are_ratings(name, lists[name])]
+    if not rated:
+        return sheet
+    lengths = [len(cell) for cell in lists[rated[0]]]
+    together = [name for name in (*rated, *people) if [len(cell) for cell in lists[name]] == lengths]
+    if max(lengths) < 2 or not {*rated} <= {*together}:
+        return sheet
+    at = np.repeat(np.arange(len(sheet)), lengths)
+    columns: dict[str, list[str | None]] = {
+        name: [cell_text(one) for cell in lists[name] for one in cell]
+        if name in together
+        else [cells[place] for place in at]
+        for name, cells in sheet.columns.items()
+    }
+    named = any(rank_of("participant", short_name(name)) in (0, 1) for name in sheet.header)
+    if not named:
+        columns["annotator"] = [f"{short_name(rated[0])} {number + 1}" for n in lengths for number in range(n)]
+    note = noticed("lists-taken-apart", columns=", ".join(together))
+    return replace(sheet, columns=columns, rows=sheet.rows[at]).noting(note)
+
+
+def _are_ratings(name: str, cells: list[list[Any]]) -> bool:
+    """Tell whether a column whose name says so holds lists of points of a scale."""
+    words = {*name_words(short_name(name))}
+    called = says_rating(short_name(name)) or bool(words & {"scores", "ratings", "votes", "judgments", "judgements"})
+    flat = [one for cell in cells for one in cell]
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in flat)
+    return called and bool(flat) and numbers and looks_like_ratings([cell_text(one) for one in flat])
 
 
 def _lists(cells: Sequence[str | None]) -> list[list[Any]] | None:
