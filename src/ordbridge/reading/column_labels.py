@@ -163,6 +163,11 @@ def _roles(
     roles: list[str | None] = [None] * len(factors)
     for place, factor in enumerate(factors):
         role = None if place in counting else label_role(list(dict.fromkeys(factor)))
+        if role == "participant" and role in ids and ids[role] in sheet.columns:
+            raise InputError(
+                f"the names of {listed(columns)} of {sheet.name} say raters, but {ids[role]!r} names raters, too; "
+                f"leave it out with ignore={ids[role]!r} if it is something else, or name the ratings with rating="
+            )
         if role is not None and role not in taken:
             roles[place] = role
             taken.add(role)

@@ -290,11 +290,23 @@ class _Finder:
         if self.repeats(keys) <= SOME_REPEATS:
             return
         used = {*ratings, *self.ids.values()}
+        if "system" not in self.ids and (finer := self.finer_items(keys, used)):
+            self.notes.append(noticed("taken-by-content", column=finer, role="item", why=f"{item!r} comes again"))
+            self.ids["item"] = finer
+            return
         free = [name for name in self.free if name not in used and self.counts_parts(name)]
         fine = [name for name in free if self.repeats([*keys, name]) < 0.01]
         fine = list(self.one_of_equals(dict.fromkeys(fine, 0)))
         if len(fine) == 1:
             self.ids["item"] = self.composite(str(item), fine[0])
+
+    def finer_items(self, keys: Sequence[str], used: set[str]) -> str | None:
+        """Return the only other column of items with which nobody rated the same again, where no system is named."""
+        others = [key for key in keys if key != self.ids["item"]]
+        named = [name for name in self.free if name not in used and rank_of("item", short_name(name)) is not None]
+        found = [name for name in named if self.repeats([*others, name]) < 0.01 and self.repeats([name]) > 0.3]
+        found = list(self.one_of_equals(dict.fromkeys(found, 0)))
+        return found[0] if len(found) == 1 else None
 
     def counts_parts(self, name: str) -> bool:
         """Tell whether a column numbers the parts of something, such as its questions or turns."""

@@ -50,7 +50,8 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
                 extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
             yield from _walk(one, context | extra, title, depth)
     elif named or _is_level(value):
-        column = title or f"key {depth}"
+        people = label_role([str(key) for key in value]) == "participant" and "annotator" not in context
+        column = "annotator" if people else title or f"key {depth}"
         below = _have_levels(list(value.values()))
         for key, one in value.items():
             yield from _walk(one, context | {column: str(key)}, "", depth + 1, below)

@@ -151,7 +151,10 @@ class _PreferenceFinder:
             self.refuse_unsaid(systems)
             if self.is_rated():
                 return []
-            return self.judged(systems)
+            found = self.judged(systems)
+            if not found:
+                self.refuse_numbered(systems)
+            return found
         if self.is_rated():
             return []
         return self.flagged() or self.one_column() or self.ranks_by_system() or self.long_ranks()
@@ -200,7 +203,7 @@ class _PreferenceFinder:
         groups: dict[tuple[str, ...], dict[str, str]] = {}
         for name, words in self.words.items():
             for place, word in enumerate(words):
-                if word in SIDES and {*words} & TAGS:
+                if word in SIDES and ({*words} & TAGS or words in (["left"], ["right"], ["first"], ["second"])):
                     groups.setdefault((*words[:place], "*", *words[place + 1 :]), {})[word] = name
         found = []
         for group in groups.values():
@@ -281,6 +284,18 @@ class _PreferenceFinder:
             raise PreferencesFound(
                 f"{', '.join(first)} and so on name two systems for {said[0]} and so on of {self.sheet.name}, which "
                 "say yes or no and not which system is meant; write a or b instead, or the name of the system"
+            )
+
+    def refuse_numbered(self, groups: list[dict[str, str]]) -> None:
+        """Ask whether 1 and 2 say which of two systems is better, where no name says so."""
+        named = {name for group in groups for name in group.values()}
+        said = [name for name in self.sheet.header if name not in named and not is_aside(short_name(name))
+                and {str(c).strip() for c in self.sheet.columns[name] if not is_missing(c)} == {"1", "2"}]  # fmt: skip
+        if len(groups) == 1 and len(groups[0]) == 2 and len(said) == 1:
+            a, b = groups[0].values()
+            raise PreferencesFound(
+                f"{a} and {b} of {self.sheet.name} name two systems, and {said[0]} holds 1 and 2; if these say which "
+                "is better, call the column winner, or write the names of the systems into it"
             )
 
     def says_side(self, name: str, several: bool) -> bool:

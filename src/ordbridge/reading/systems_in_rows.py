@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from ordbridge.results.finding import found as noticed
 __all__ = ["with_dummies", "without_lists"]
 
 ON, OFF = {"1", "1.0", "true", "True", "TRUE", "yes", "x"}, {"0", "0.0", "false", "False", "FALSE", "no", None}
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 FEWEST_ROWS = 10
 MOST_COLUMNS = 40  # of 0 and 1 side by side
 
@@ -113,12 +115,14 @@ def _with_people(sheet: Sheet, lists: dict[str, list[list[Any]]]) -> Sheet:
     """
     people = [name for name in lists if rank_of("participant", short_name(name)) is not None]
     rated = [name for name in lists if name not in people and _are_ratings(name, lists[name])]
-    if not rated:
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, cells in lists.items():
+        groups.setdefault(tuple(map(len, cells)), []).append(name)
+    fitting = [(lengths, names) for lengths, names in groups.items() if {*names} & {*rated} and max(lengths) > 1]
+    if not fitting:
         return sheet
-    lengths = [len(cell) for cell in lists[rated[0]]]
-    together = [name for name in (*rated, *people) if [len(cell) for cell in lists[name]] == lengths]
-    if max(lengths) < 2 or not {*rated} <= {*together}:
-        return sheet
+    lengths, together = max(fitting, key=lambda pair: (bool({*pair[1]} & {*people}), len({*pair[1]} & {*rated})))
+    rated = [name for name in rated if name in together]
     at = np.repeat(np.arange(len(sheet)), lengths)
     columns: dict[str, list[str | None]] = {
         name: [cell_text(one) for cell in lists[name] for one in cell]
@@ -138,7 +142,7 @@ def _are_ratings(name: str, cells: list[list[Any]]) -> bool:
     words = {*name_words(short_name(name))}
     called = says_rating(short_name(name)) or bool(words & {"scores", "ratings", "votes", "judgments", "judgements"})
     flat = [one for cell in cells for one in cell]
-    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in flat)
+    numbers = all(_NUMBER.fullmatch(str(one)) for one in flat)
     return called and bool(flat) and numbers and looks_like_ratings([cell_text(one) for one in flat])
 
 

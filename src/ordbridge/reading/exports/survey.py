@@ -11,8 +11,7 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.labels import NON_ANSWERS, normal, order_of_labels, scales_with
-from ordbridge.reading.parts import listed
-from ordbridge.reading.properties import is_constant
+from ordbridge.reading.properties import is_constant, refuse_unknown
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings, parse_ratings
 from ordbridge.reading.vocabulary import is_aside, plain, rank_of
@@ -23,7 +22,6 @@ __all__ = ["is_asked", "person_column", "question_columns"]
 
 PEOPLE = {"prolific", "worker", "workerid", "participant", "name", "email", "pid", "nom", "nombre", "teilnehmer",
           "participante", "rater", "annotator", "initials"}  # fmt: skip
-MOST_ANSWERS, LONG_ANSWER = 7, 30
 YES_NO = {"yes", "no", "ja", "nein", "oui", "non", "sí", "si", "true", "false"}
 
 
@@ -51,7 +49,7 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
     }
     kinds = {name: kind for name, kind in kinds.items() if kind is not None}
     if all(is_constant(sheet.columns[name]) for name in kinds):
-        _refuse_unknown(sheet, names)
+        refuse_unknown(sheet, names)
     if not kinds:
         raise InputError(f"no question of {sheet.name} was answered on a scale; name the columns with rating=")
     scales = Counter(kinds.values())
@@ -63,26 +61,6 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
         chosen = _on_one_scale(sheet, chosen)
     others = [name for name in kinds if name not in chosen]
     return chosen, [noticed("not-taken-as-ratings", columns=", ".join(others))] if others else []
-
-
-def _refuse_unknown(sheet: Sheet, names: Sequence[str]) -> None:
-    """Ask about questions that share few answers, which are no known scale, such as p and n."""
-    groups: dict[frozenset[str], list[str]] = {}
-    elsewhere = {cell for name in sheet.header if name not in names for cell in sheet.columns[name] if cell}
-    for name in names:
-        labels = frozenset(cell.strip() for cell in sheet.columns[name] if cell and not _is_no_answer(cell))
-        if (
-            1 < len(labels) <= MOST_ANSWERS
-            and not labels & elsewhere
-            and all(len(label) <= LONG_ANSWER for label in labels)
-        ):
-            groups.setdefault(labels, []).append(name)
-    if groups:
-        labels, columns = max(groups.items(), key=lambda pair: len(pair[1]))
-        raise InputError(
-            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is no known scale; "
-            "if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
-        )
 
 
 def is_asked(name: str, cells: Sequence[str | None]) -> bool:
