@@ -253,6 +253,8 @@ def _opened(
     if kind in ("json", "jsonl") and sheet is None:
         value = json_value(path)
         if format != "table" and (known := export_of_json(value, path)) is not None:
+            if asked is not None:
+                refuse_preferences(known[0], asked, systems)
             return None, *known
         return None, *export(sheet_of_records(value, path.name))
     if kind in ("parquet", "feather"):

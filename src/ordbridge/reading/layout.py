@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ordbridge.errors import InputError
+from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.column_content import item_among, refuse_two_scales, system_among
 from ordbridge.reading.column_labels import MANY, labelled
 from ordbridge.reading.headers import PATTERN, decompose, from_pattern
@@ -22,11 +23,12 @@ from ordbridge.reading.parts import (
     options_of,
     short_name,
 )
-from ordbridge.reading.properties import may_name_raters, shared_source
+from ordbridge.reading.properties import may_name_items, may_name_raters, shared_source
 from ordbridge.reading.rating_columns import RatingColumns, is_counter
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings, without_missing
 from ordbridge.reading.vocabulary import (
+    criteria_in,
     is_aside,
     is_criterion,
     is_summary,
@@ -34,6 +36,7 @@ from ordbridge.reading.vocabulary import (
     name_words,
     plain,
     rank_of,
+    says_rating,
     words_of,
 )
 from ordbridge.results.finding import Finding
@@ -43,6 +46,8 @@ __all__ = ["recognise"]
 
 DOCUMENT = re.compile(r"doc|article|story|dialog|conversation|text|topic", re.IGNORECASE)
 FEWEST_ROWS = 8  # before a column that always holds the same is called a filler
+NUMBERING = {"id", "no", "nr", "num", "number", "index", "idx", "ix"}
+MOSTLY_ONCE = 0.95  # so large a share of texts with one row are texts that nobody rated twice
 SOME_REPEATS = 0.05  # share of rows by somebody who rated the same before
 SEGMENT = re.compile(r"seg|sent|line|turn|utt|paragraph", re.IGNORECASE)
 
@@ -164,7 +169,7 @@ class _Finder:
 
     def find_by_content(self, ratings: Sequence[str]) -> None:
         """Find item or system by what columns hold, where their names do not say it, and say why."""
-        if len(ratings) > 1 and not all(is_criterion(short_name(name)) for name in ratings):
+        if len(ratings) > 1 and not all(says_what(short_name(name)) for name in ratings):
             return
         used = {*ratings, *self.ids.values(), self.sheet.parts}
         free = {name: self.sheet.columns[name] for name in self.free if name not in used}
@@ -285,11 +290,29 @@ class _Finder:
         if self.repeats(keys) <= SOME_REPEATS:
             return
         used = {*ratings, *self.ids.values()}
-        free = [name for name in self.free if name not in used and {*name_words(short_name(name))} & words_of("within")]
+        if "system" not in self.ids and (finer := self.finer_items(keys, used)):
+            self.notes.append(noticed("taken-by-content", column=finer, role="item", why=f"{item!r} comes again"))
+            self.ids["item"] = finer
+            return
+        free = [name for name in self.free if name not in used and self.counts_parts(name)]
         fine = [name for name in free if self.repeats([*keys, name]) < 0.01]
         fine = list(self.one_of_equals(dict.fromkeys(fine, 0)))
         if len(fine) == 1:
             self.ids["item"] = self.composite(str(item), fine[0])
+
+    def finer_items(self, keys: Sequence[str], used: set[str]) -> str | None:
+        """Return the only other column of items with which nobody rated the same again, where no system is named."""
+        others = [key for key in keys if key != self.ids["item"]]
+        named = [name for name in self.free if name not in used and rank_of("item", short_name(name)) is not None]
+        found = [name for name in named if self.repeats([*others, name]) < 0.01 and self.repeats([name]) > 0.3]
+        found = list(self.one_of_equals(dict.fromkeys(found, 0)))
+        return found[0] if len(found) == 1 else None
+
+    def counts_parts(self, name: str) -> bool:
+        """Tell whether a column numbers the parts of something, such as its questions or turns."""
+        words = {*name_words(short_name(name))}
+        numbers = all(is_missing(cell) or str(cell).strip().isdigit() for cell in self.sheet.columns[name])
+        return numbers and bool(words & words_of("within")) and words <= words_of("within") | NUMBERING
 
     def repeats(self, names: Sequence[str]) -> float:
         """Return the share of rows whose cells under some columns stood in a row before."""
@@ -345,6 +368,8 @@ class _Finder:
         """Let rows name people or items where nothing else does, or ask."""
         in_columns = {role for one in ratings for role in (*one.labels, *one.sources)}
         has = {*self.ids, *in_columns}
+        if not {"participant", "item", "criterion"} & {*self.ids} and "item" not in in_columns:
+            self.refuse_results()
         if "participant" not in has:
             if self.hints.respondents or ("item" in in_columns and "item" not in self.ids):
                 self.ids["participant"] = ROW
@@ -369,13 +394,22 @@ class _Finder:
             elif self.hints.respondents and "system" in in_columns:
                 pass
             else:
-                options = self.unused(ratings)
+                options = [name for name in self.unused(ratings) if may_name_items(self.sheet, name)]
                 raise InputError(
                     f"nothing in {self.sheet.name} says which item was rated; name the column with item="
                     f"{', which may be ' + listed(options) if options else ''}, or give item='none' if there is none"
                 )
         if "system" not in has:
             self.notes.append(noticed("no-system-column"))
+
+    def refuse_results(self) -> None:
+        """Refuse a table of results, which has one row per system: nothing in it was rated twice."""
+        cells = self.sheet.columns.get(self.ids.get("system", ""))
+        if cells is not None and len({*cells}) == len(cells) > 1:
+            raise InputError(
+                f"{self.sheet.name} has one row per system: these are results, whose differences cannot be tested; "
+                "give the file with the ratings, or at least with a score for each text"
+            )
 
     def one_score_per_text(self, ratings: list[RatingColumn], has: Iterable[str]) -> bool:
         """Tell whether an item and a system (and a criterion) have one row each, as means per text have."""
@@ -384,7 +418,7 @@ class _Finder:
         if not {"item", "system"} <= {*has} or "item" in in_columns or not keys:
             return False
         rows = [*zip(*(self.sheet.columns[name] for name in keys), strict=True)]
-        return len({*rows}) == len(rows) > 1
+        return len(rows) > 1 and len({*rows}) >= MOSTLY_ONCE * len(rows)
 
     def unused(self, ratings: list[RatingColumn]) -> list[str]:
         used = {
@@ -412,6 +446,19 @@ class _Finder:
         columns = [one.column for one in ratings]
         found["rating"] = f"column {columns[0]!r}" if len(columns) == 1 else f"columns {listed(columns)}"
         return found
+
+
+def says_what(name: str) -> bool:
+    """Tell whether a column of ratings is named after what was rated, and is not one of several places.
+
+    Examples
+    --------
+    >>> says_what("Overall DA Score"), says_what("rating_2"), says_what("score_a")
+    (True, False, False)
+    """
+    words = name_words(name)
+    counted = words[-1:] != [] and (words[-1].isdigit() or len(words[-1]) == 1)
+    return is_criterion(name) or (not counted and (bool(criteria_in(name)) or says_rating(name)))
 
 
 def _one_to_one(pairs: Iterable[tuple[str | None, str | None]]) -> bool:

@@ -26,7 +26,7 @@ __all__ = [
 IDS = ("participant", "item", "system", "criterion")
 ROW, NONE, FILE = "row", "none", "file"
 """Instead of a column: the number of the row, nothing, and the name of the file."""
-PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.", re.IGNORECASE)
+PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.|^(INPUT|OUTPUT|ASSIGNMENT):", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.column_labels import alike
 from ordbridge.reading.parts import IDS, Asked, Hints, listed, options_of, short_name
-from ordbridge.reading.properties import is_constant, property_of
+from ordbridge.reading.properties import is_constant, property_of, refuse_unknown
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings
 from ordbridge.reading.vocabulary import (
@@ -76,6 +76,7 @@ class RatingColumns:
             return chosen
         if "rating" in free:  # words without an order
             return ["rating"]
+        refuse_unknown(self.sheet, [name for name in free if not self.is_id(name)], fewest=3)
         raise InputError(
             f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with rating=; "
             f"it has: {listed(self.sheet.header)}"
