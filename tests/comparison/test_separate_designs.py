@@ -113,7 +113,7 @@ def test_each_block_by_itself_is_corrected_over_all(tmp_path: Path, capsys: pyte
     words = ["compare", str(tmp_path / "ratings.csv"), "--engine", "fast", "--model", "lmer"]
     assert main([*words, "--by", "dataset"]) == 0
     assert "easy: " in capsys.readouterr().out
-    assert main([*words, "--block", "dataset", "--covariates", "place"]) == 0
+    assert main([*words, "--block", "dataset", "--covariates", "place", "--explain"]) == 0
     assert "adjusted for dataset and place" in " ".join(capsys.readouterr().out.split())
 
 
