@@ -171,6 +171,8 @@ def test_languages_are_never_pooled_in_silence() -> None:
         one for one in compared(even).findings if one.code == "blocks-pooled" and one.values["block"] == "language"
     )
     assert pooled.severity == "warning" and "by" in pooled.remedy
+    own = table.drop(columns="language").assign(native_language=np.where(table.participant < "p5", "de", "en"))
+    assert {one.values["block"] for one in compared(own, blocks=None).findings if "block" in one.values} == {"dataset"}
     apart = table[(table.language == "de") == (table.system == "A")]
     assert "block-confounded" in codes(compared(apart).findings)
 
