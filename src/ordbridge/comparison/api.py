@@ -60,8 +60,9 @@ SET_ASIDE = (
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
 ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
-FEW = ("few-raters", "few-items")
+FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
+THESE = "The answer is not about others."
 
 
 @dataclass(frozen=True)
@@ -506,8 +507,12 @@ def _still_true(noticed: Sequence[Finding], answers: Sequence[Analysis]) -> list
     """Say of few raters or items that the test allows for them, where it does."""
     if not answers or any({"wald", "lrt"} & set(answer.differences.tests) for answer in answers):
         return list(noticed)
-    allowed = {"wald": "", "advice": ALLOWED}
-    return [replace(one, values={**one.values, **allowed}) if one.code in FEW else one for one in noticed]
+    return [
+        replace(one, values={**one.values, "wald": "", "advice": ALLOWED if one.values["n"] > FEW[one.code] else THESE})
+        if one.code in FEW
+        else one
+        for one in noticed
+    ]
 
 
 def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict[str, Any]) -> Comparison:
