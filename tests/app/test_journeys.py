@@ -154,8 +154,8 @@ def test_a_plan_from_the_dropped_file_is_that_of_the_command_line(
     names = [link.get_attribute("download") for link in tab.locator("[data-of=confirm] a[download]").all()]
     files = {name: kept(tab, "confirm", name) for name in names}
     assert list(files)[:10] == [
-        "report.html", "tables.tex", "tables.md", "references.bib", "plan.json", "preregistration.md", "design-sheet.csv",
-        "sheets.zip", "tasks.jsonl", "tasks.json",
+        "report.html", "tables.tex", "tables.md", "references.bib", "plan.json", "preregistration.md",
+        "design-sheet.csv", "sheets.zip", "tasks.jsonl", "tasks.json",
     ]  # fmt: skip
     (tmp_path / "pilot.csv").write_bytes(files["pilot.csv"])
     by_command(tab, "confirm", tmp_path, monkeypatch)
