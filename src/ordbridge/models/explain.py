@@ -123,11 +123,11 @@ class FitAnalysis(Result):
             found.insert(0, ShownTable(self.contrasts, f"Pairwise differences of {self.factor} (Holm)"))
         return found
 
-    def overview(self) -> Sequence[ShownTable]:
+    def on_page(self) -> Sequence[ShownTable]:
         """Return the levels in rating points where there are such, else the coefficients; and tests."""
         if self.levels is None:
             return self.main()
-        return [self._by_level(), *([] if self.tests is None else [ShownTable(self.tests, "Tests")])]
+        return [self._by_level(self.levels), *([] if self.tests is None else [ShownTable(self.tests, "Tests")])]
 
     def picture(self) -> ShownPicture | None:
         """Return the picture of the levels where there are such, else of the coefficients."""
@@ -137,7 +137,7 @@ class FitAnalysis(Result):
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the levels in rating points, and the whole model."""
-        found = [] if self.levels is None else [self._by_level()]
+        found = [] if self.levels is None else [self._by_level(self.levels)]
         return [*found, fit_words.model_table(self.fit, self.conf_level)]
 
     def results(self) -> str:
@@ -151,10 +151,9 @@ class FitAnalysis(Result):
         )
         return " ".join([f"Expected ratings: {means}.", *self.levels.pairs])
 
-    def _by_level(self) -> ShownTable:
+    def _by_level(self, levels: LevelsInPoints) -> ShownTable:
         """Return a row for each level: its expected rating, and its difference from the highest one."""
-        assert self.levels is not None
-        rows = self.levels.table.to_pylist()
+        rows = levels.table.to_pylist()
         means = sorted((row for row in rows if row["what"] == "mean"), key=lambda row: -row["estimate"])
         apart = {}
         for row in (row for row in rows if row["what"] == "difference"):
@@ -309,7 +308,7 @@ def _pair(a: str, b: str, row: dict[str, Any], pairs: int) -> str:
     size, low, high = row["estimate"], row["conf_low"], row["conf_high"]
     if size < 0:
         a, b, size, low, high = b, a, -size, -high, -low
-    interval = f"95 % CI {low:.2f} to {high:.2f}".replace("-", "−")
+    interval = f"95% CI {low:.2f} to {high:.2f}".replace("-", "−")
     tested = f"({interval}, {p_text(row['p_adjusted'])}{', Holm' if pairs > 1 else ''})"
     if not row["p_adjusted"] < fit_words.LEVEL:
         return f"No clear difference: {a} scored {size:.2f} points higher than {b} {tested}."

@@ -133,7 +133,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         >>> import ordbridge as ob
         >>> fit = ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]}, engine="fast")
         >>> print(fit.explain().answer)
-        x: +1.04 points of the rating (95 % CI 0.76 to 1.32, p = .004).
+        x: +1.04 points of the rating (95% CI 0.76 to 1.32, p = .004).
         """
         from ordbridge.models.explain import explain
 

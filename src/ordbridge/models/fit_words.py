@@ -166,7 +166,7 @@ def _effects(fit: Fit) -> dict[tuple[str, bool], str]:
             continue
         p = float(corrected[row["term"]])
         how = p_text(p) if len(known) == 1 else f"{p_text(p)}, Holm"
-        interval = f"95 % CI {row['conf_low']:.2f} to {row['conf_high']:.2f}"
+        interval = f"95% CI {row['conf_low']:.2f} to {row['conf_high']:.2f}"
         sentences[row["term"], p < LEVEL] = f"{start} ({interval}, {how})."
     return sentences
 
@@ -180,7 +180,7 @@ def _beyond_location(fit: Fit) -> list[str]:
             rest = ", without a test"
             if None not in (row["p_value"], row["conf_low"], row["conf_high"]):
                 low, high = np.exp(row["conf_low"]), np.exp(row["conf_high"])
-                rest = f" (95 % CI {low:.2f} to {high:.2f}, {p_text(row['p_value'])})"
+                rest = f" (95% CI {low:.2f} to {high:.2f}, {p_text(row['p_value'])})"
             found.append(f"{times}{rest}.")
     for term in expand(fit.problem.nominal).terms:
         name = ":".join(map(str, term))

@@ -67,7 +67,7 @@ class Reproduction(Result):
     ----------
     title, reference
         What was reproduced, and the paper.
-    summary
+    sentences
         What came out in a few sentences.
     claims, left_open
         What the paper says, one row per claim: its number, ours, a verdict and the reason. The same for questions
@@ -89,7 +89,7 @@ class Reproduction(Result):
     kind: ClassVar[str] = "reproduction"
     title: str = field()
     reference: str
-    summary: tuple[str, ...]
+    sentences: tuple[str, ...]
     claims: pa.Table
     parts: tuple[Part, ...]
     findings: tuple[Finding, ...] = ()
@@ -139,7 +139,7 @@ class Reproduction(Result):
         open_ = [row for row in self.claims.to_pylist() if row["verdict"] in (UNDECIDED, NOT_AT_HAND)]
         judged = f"{len(open_)} of {self.claims.num_rows} claims could not be judged."
         why = tuple(f"{row['claim']}: {row['reason'] or row['verdict']}" for row in open_)
-        sections = [Section("What came out", (*picture, Bullets(self.summary))),
+        sections = [Section("What came out", (*picture, Bullets(self.sentences))),
                     Section("Not judged", (judged, Bullets(why)) if open_ else (judged,))]  # fmt: skip
         for part in self.parts:
             shown = (

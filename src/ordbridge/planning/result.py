@@ -41,7 +41,8 @@ class Plan(Result):
         The answer, what it is about, and what a reader should know.
     options
         The designs to choose from: ``option`` (recommended, the cheapest that may be enough, what the budget buys) and
-        columns of ``designs``.
+        columns of ``designs``, with ``stable_ranking`` and ``same_order``: how probably a second study of the design
+        keeps the order of all pairs that differ significantly in the first (Riley et al. 2024), or of all systems.
     designs
         One row per design (or effect): ``items, ratings_per_text, participants, ratings, cost, effect, n, n_failed,
         power, conf_low, conf_high`` (Clopper–Pearson), ``predicted`` by the curve through all simulations, ``verdict``
@@ -106,9 +107,13 @@ class Plan(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return the designs to choose from."""
-        return [ShownTable(_for_people(self.options), names=NAMES | self._cost)] if self.options.num_rows else []
+        return (
+            [ShownTable(_for_people(self.options, len(self.settings["systems"]) > 2), names=NAMES | self._cost)]
+            if self.options.num_rows
+            else []
+        )
 
-    def overview(self) -> Sequence[ShownTable]:
+    def on_page(self) -> Sequence[ShownTable]:
         """Return the designs that enough datasets tell about, the cheapest first, and the recommended one marked."""
         return [self._by_cost()] if self.question == "designs" else self.main()
 
@@ -238,10 +243,16 @@ def _grid(table: pa.Table | None) -> ShownTable | None:
     return ShownTable(table, names=NAMES) if table is not None and table.num_rows else None
 
 
-def _for_people(options: pa.Table) -> pa.Table:
-    """Return the designs to choose from in a few columns: power with its interval in one."""
+def _for_people(options: pa.Table, several: bool) -> pa.Table:
+    """Return the designs to choose from in a few columns: power with its interval in one.
+
+    With several systems, how probably two studies put them in the same order, too.
+    """
     kept = ["option", "items", "ratings_per_text", "participants", "cost"]
-    return options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
+    shown = options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
+    if not several:
+        return shown
+    return shown.append_column("same order", pa.array([f"{same:.0%}" for same in options["same_order"].to_pylist()]))
 
 
 def _power(row: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
-from ordbridge.support.formatting import listed, p_text
+from ordbridge.support.formatting import columns_taken, listed, p_text
 
 __all__ = ["PreferenceComparison"]
 
@@ -142,15 +142,19 @@ class PreferenceComparison(Result):
 
     @property
     def counted(self) -> str:  # type: ignore[override]
-        """Who compared what, by which model, and what was taken for what."""
+        """Who compared what, and by which model."""
         design, model = self.design.to_pylist(), self.models.to_pylist()[0]
         n = sum(row["comparisons"] for row in design)
         who = [f"{design[0][key]:,} {key}" for key in ("raters", "items") if design[0][key]]
         ties = sum(row["comparisons"] * row["ties"] for row in design) / n
-        columns = "; ".join(f"{role} = {source}" for role, source in self.recognised.items())
         shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)} % ties"])
         random = f" with random {model['random']}" if model["random"] else ""
-        return f"{shown}; {model['model']}{random}. Win rates split ties. Columns: {columns}."
+        return f"{shown}; {model['model']}{random}. Win rates split ties."
+
+    @property
+    def columns(self) -> str:  # type: ignore[override]
+        """What was taken for what."""
+        return columns_taken(self.recognised)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -170,6 +174,10 @@ class PreferenceComparison(Result):
             caption = f"{criterion}: win rates against the others" if criterion else "Win rates against the others"
             out.append(ShownTable(pa.Table.from_pylist(rows), caption, names))
         return out
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return all pairs, and how they were tested."""
+        return {**super().on_request(), "pairs": [self._pairs_grid()]}
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the systems, and the pairs."""

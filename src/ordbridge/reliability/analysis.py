@@ -51,7 +51,7 @@ _SCHEMAS = {
     "categories": columns("criterion participant category: text; count: count; share: number"),
     "stability": columns("criterion: text") | WITHIN_RATERS,
     "accuracy": columns("criterion: text") | WITHIN_RATERS,
-    "summary": columns("criterion group what measure: text; estimate conf_low conf_high: number"),
+    "overview": columns("criterion group what measure: text; estimate conf_low conf_high: number"),
     "checklist": columns("what answer: text"),
 }
 
@@ -261,7 +261,7 @@ def _analyse_group(
     together = values.get("Pearson's r") if level in ("interval", "ratio") else values.get("Goodman & Kruskal's γ")
     for what, one in (("agreement", alpha), ("correlation", together)):
         if one is not None:
-            rows["summary"].append(
+            rows["overview"].append(
                 labels | _ends(what, f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high)
             )
     if alpha is not None and not has(noticed, "sorted-within-items"):
@@ -307,7 +307,7 @@ def _averages(
     )
     for kind, measure, n in told:
         ends = split.interval(what, "relative", n) or (None, None)
-        rows["summary"].append(labels | _ends(kind, measure, split.of(what, "relative", n), *ends))
+        rows["overview"].append(labels | _ends(kind, measure, split.of(what, "relative", n), *ends))
     single, average = (split.of(what, "relative", n) for n in (1, k))
     enough = (n for n in range(math.ceil(k) + 1, MOST_RATERS) if split.of(what, "relative", n) >= RELIABLE)
     n = math.ceil(1.5 * k) if average >= RELIABLE else next(enough, MOST_RATERS)

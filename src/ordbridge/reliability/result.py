@@ -53,7 +53,7 @@ class Reliability(Result):
 
     Attributes
     ----------
-    summary
+    overview
         Per criterion and group of raters: agreement, correlation, and the reliability of single ratings and averages.
     coefficients
         Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
@@ -81,7 +81,7 @@ class Reliability(Result):
     kind: ClassVar[str] = "reliability"
     title = "Can these raters be trusted?"
     answer: str = field()
-    summary: pa.Table
+    overview: pa.Table
     coefficients: pa.Table
     interpretations: pa.Table
     pairs: pa.Table
@@ -99,8 +99,8 @@ class Reliability(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        names = ("summary", "coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
-        found = {name: getattr(self, name) for name in names}
+        names = ("coefficients", "interpretations", "pairs", "raters", "categories", "stability", "accuracy")
+        found = {"summary": self.overview} | {name: getattr(self, name) for name in names}
         for name in ("components", "reliability", "icc"):
             parts = [
                 table.add_column(0, "criterion", pa.array([criterion] * table.num_rows, pa.string()))
@@ -127,12 +127,12 @@ class Reliability(Result):
         """Return agreement, correlation, and the reliability of ratings and their averages."""
         if len(self.ratings) > 1:
             return [ShownTable(self._a_line_for_each())]
-        return [ShownTable(_without_constants(self.summary.drop_columns(["what"]), ("criterion", "group")))]
+        return [ShownTable(_without_constants(self.overview.drop_columns(["what"]), ("criterion", "group")))]
 
     def _a_line_for_each(self) -> pa.Table:
         """Return the same as ``summary``, with a line for each criterion and group of raters."""
         lines: dict[str, dict[str, Any]] = {}
-        for row in self.summary.to_pylist():
+        for row in self.overview.to_pylist():
             line = lines.setdefault(where(row), {"criterion": where(row)} | dict.fromkeys(MEASURES.values()))
             line[MEASURES[row["what"]]] = r_text(row["estimate"])
             if row["what"] in ("agreement", "average") and row["conf_low"] is not None:
@@ -144,19 +144,48 @@ class Reliability(Result):
     def picture(self) -> ShownPicture:
         """Return the picture of agreement, correlation and reliability with their intervals."""
         return ShownPicture("summary", "Agreement, correlation and reliability of ratings and of their averages, "
-                            "with 95 % intervals" if self.settings.get("conf_level") else
+                            "with 95% intervals" if self.settings.get("conf_level") else
                             "Agreement, correlation and reliability of ratings and of their averages")  # fmt: skip
 
     def results(self) -> str:
         """Return the coefficients that matter with their intervals."""
         sentences = []
-        for row in self.summary.to_pylist():
+        for row in self.overview.to_pylist():
             of = _of(where(row)) if len(self.ratings) > 1 else ""
             ends = ""
             if row["conf_low"] is not None:
-                ends = f" (95 % CI {r_text(row['conf_low'])} to {r_text(row['conf_high'])})"
+                ends = f" (95% CI {r_text(row['conf_low'])} to {r_text(row['conf_high'])})"
             sentences.append(f"{row['measure'][0].upper()}{row['measure'][1:]}{of}: {r_text(row['estimate'])}{ends}.")
         return " ".join(sentences)
+
+    told: ClassVar[frozenset[str]] = frozenset(
+        {"rater-stricter", "rater-milder", "more-raters", "undefined-coefficients"}
+    )
+
+    def brief(self) -> Sequence[ShownTable]:
+        """Return a correlation, severe and mild raters, and what more raters would give."""
+        rows = []
+        for row in self.overview.to_pylist():
+            name = row["measure"].partition("correlation (")[2].rstrip(")")
+            if name and row["estimate"] is not None:
+                ends = row["conf_low"] is not None and self.settings.get("conf_level")
+                about = f" ({interval_text(row, ends)})" if ends else ""
+                rows.append((where(row), "correlation", f"{name} {r_text(row['estimate'])}{about}"))
+        for one in self.findings:
+            if one.code in ("rater-stricter", "rater-milder"):
+                how = f"{one.code.removeprefix('rater-')} by {one.values['points']:.1f} points"
+                rows.append((one.subject, "outlying rater", f"{one.values['participant']} ({how})"))
+            elif one.code == "more-raters":
+                n, gain = one.values["n"], r_text(one.values["estimate"])
+                rows.append((one.subject, "more raters", f"{n} per text would bring the averages to {gain}"))
+        rows.sort(key=lambda row: row[0])
+        names = ("of", "about", "found")
+        table = pa.table({name: [row[k] for row in rows] for k, name in enumerate(names)})
+        return [ShownTable(table, names=dict.fromkeys(names, ""))] if rows else []
+
+    def on_request(self) -> Mapping[str, Sequence[Block]]:
+        """Return every coefficient."""
+        return {"all_coefficients": self.paper_tables()}
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the coefficients with their intervals."""
@@ -168,7 +197,7 @@ class Reliability(Result):
         intervals = next(row["answer"] for row in self.checklist.to_pylist() if row["what"] == "Intervals")
         described = f"Intervals: {intervals}. Labels use the lower end of the interval; cut-offs are conventional."
         grids: list[Block] = [ShownTable(table, label, NAMES) for label, table in self._readable()]
-        raters = ShownPicture("raters", "Leniency and consistency of each rater, with 95 % intervals")
+        raters = ShownPicture("raters", "Leniency and consistency of each rater, with 95% intervals")
         found = [Section("Raters", (raters,)), Section("All coefficients", (*grids, described), folded=True)]
         for criterion, one in self.generalizability.items():
             (more,) = one.sections()
@@ -203,7 +232,7 @@ class Reliability(Result):
     def figures(self) -> Figures:
         """Return the pictures of raters, of what more raters would give, and of pairs."""
         draw: dict[str, Any] = {
-            "summary": partial(figures.agreement_and_reliability, self.summary.to_pylist()),
+            "summary": partial(figures.agreement_and_reliability, self.overview.to_pylist()),
             "raters": self.plot,
         }
         for criterion, ratings in self.ratings.items():

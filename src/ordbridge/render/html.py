@@ -221,9 +221,9 @@ def page(result: Result, repeat: str = "") -> Page:
     made.answer(headline, more)
     if (first := result.picture()) is not None:
         _add_blocks(made, [first], figures)
-    for grid in result.overview():
+    for grid in result.on_page():
         made.table(grid)
-    made.counted(result.counted)
+    made.counted(f"{result.counted} {result.columns}".strip())
     for finding in result.findings:
         if finding.severity != "note":
             made.warning(finding.text)

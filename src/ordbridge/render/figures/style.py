@@ -63,8 +63,11 @@ def empty_figure(width: float, height: float) -> Figure:
 
 def title(panel: Axes, title: str, subtitle: str) -> None:
     """Say above a panel what it shows, and how."""
+    from matplotlib.transforms import ScaledTranslation
+
     _headed(panel, f"{title}\n")
-    panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=8.5, color=SOFT, va="bottom", label=SUBTITLE)
+    above = panel.transAxes + ScaledTranslation(0, 4 / 72, panel.figure.dpi_scale_trans)  # however tall the panel is
+    panel.text(0, 1, subtitle, transform=above, fontsize=8.5, color=SOFT, va="bottom", label=SUBTITLE)
     panel.spines[["top", "right"]].set_visible(False)
 
 
