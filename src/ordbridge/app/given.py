@@ -98,7 +98,7 @@ def shown(result: Result) -> dict[str, Any]:
         "headline": result.answer.partition("\n")[0],
         "more": result.answer.splitlines()[1:],
         "counted": result.counted,
-        "tables": [_grid(grid) for grid in result.overview()],
+        "tables": [_grid(grid) for grid in result.on_page()],
         "findings": [{"severity": one.severity, "text": on_page(one.text)} for one in result.findings],
         "picture": "" if picture is None else picture.caption,
     }
