@@ -363,27 +363,41 @@ class _PreferenceFinder:
         labels = {
             name: self.sheet.columns[column] if column else [None] * len(self.sheet) for name, column in roles.items()
         }
-        rows: list[dict[str, str | None]] = []
+        out: dict[str, list[str | None]] = {name: [] for name in SCHEMA.names}
         for one in found:
             own = {name: value for name, value in (("rater", one.rater), ("criterion", one.criterion)) if value}
-            for i, j, a, b in self.compared(one):
-                shared = {name: cells[i] for name, cells in labels.items()} | own
-                if one.rater and labels["rater"][i] is not None:
-                    shared["rater"] = labels["rater"][i]
-                rows.append(shared | {"system_a": a[i], "system_b": b[j], "outcome": self.winner(one, i, j, a, b)})
-        return pa.Table.from_pylist(rows, schema=SCHEMA)
+            if one.rater and roles["rater"]:
+                del own["rater"]
+            for places_a, a, places_b, b, winner in self.compared(one):
+                for name, cells in labels.items():
+                    out[name] += [own[name]] * len(places_a) if name in own else [cells[i] for i in places_a]
+                out["system_a"] += [a[i] for i in places_a]
+                out["system_b"] += [b[i] for i in places_b]
+                out["outcome"] += winner
+        if len(found) == 1 and len(found[0].systems) > 2:  # pairs of a ranking stand together
+            n, pairs = len(self.sheet), len(out["outcome"]) // max(1, len(self.sheet))
+            order = [k * n + i for i in range(n) for k in range(pairs)]
+            out = {name: [cells[k] for k in order] for name, cells in out.items()}
+        return pa.table(out, schema=SCHEMA)
 
-    def compared(self, one: _Found) -> Iterable[tuple[int, int, Cells, Cells]]:
+    def compared(self, one: _Found) -> Iterable[tuple[Sequence[int], Cells, Sequence[int], Cells, list[str | None]]]:
+        """Return for each two places their rows, the cells with the systems, and who won."""
+        every = range(len(self.sheet))
+        if len(one.systems) == 2 and len(one.outcomes) == 1:
+            return [(every, one.systems[0], every, one.systems[1], list(one.outcomes[0]))]
+        ranks = [as_numbers(cells)[0].tolist() for cells in one.outcomes]
         if len(one.systems) == 1:
-            return [(i, j, one.systems[0], one.systems[0]) for i, j in self.long]
-        return [(i, i, a, b) for i in range(len(self.sheet)) for a, b in combinations(one.systems, 2)]
+            [cells] = one.systems
+            places = [i for i, _ in self.long], [j for _, j in self.long]
+            winner = [_better(ranks[0][i], ranks[0][j]) for i, j in self.long]
+            return [(places[0], cells, places[1], cells, winner)]
+        both = combinations(range(len(one.systems)), 2)
+        return [(every, one.systems[a], every, one.systems[b], list(map(_better, ranks[a], ranks[b]))) for a, b in both]
 
-    def winner(self, one: _Found, i: int, j: int, a: Cells, b: Cells) -> str | None:
-        if len(one.outcomes) == 1 and len(one.systems) == 2:
-            return one.outcomes[0][i]
-        rank_of_system = dict(zip(map(id, one.systems), one.outcomes, strict=True))
-        first, second = as_numbers([rank_of_system[id(a)][i], rank_of_system[id(b)][j]])[0]
-        return "a" if first < second else "b" if second < first else "tie" if first == second else None
+
+def _better(first: float, second: float) -> str | None:
+    """Return who has the lower rank."""
+    return "a" if first < second else "b" if second < first else "tie" if first == second else None
 
 
 def _words(name: str) -> list[str]:
