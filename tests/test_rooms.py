@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "ordbridge"
 ROOMS = (
     "errors",
     "support",
+    "datasets",
     "render",
     "results",
     "reading",

@@ -20,7 +20,7 @@ from ordbridge.errors import (
     StatisticalWarning,
 )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _LAZY = {
     "clm": "ordbridge.models.api",
@@ -42,6 +42,7 @@ _LAZY = {
 _MODULES = {
     "bayes": "ordbridge.bayes",
     "comparison": "ordbridge.comparison",
+    "datasets": "ordbridge.datasets",
     "design": "ordbridge.design",
     "figures": "ordbridge.render.figures",
     "judges": "ordbridge.judges",

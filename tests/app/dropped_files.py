@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "comparison"))
-import raw_files
+from ordbridge.datasets import formats as raw_files
 
 
 def one_criterion() -> pd.DataFrame:

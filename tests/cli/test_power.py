@@ -44,7 +44,7 @@ def test_the_command_of_the_documentation(tmp_path, capsys):
     arguments = [*SMALL, "--effect", "0", "0.62", "--models", "lm", "clm", "--datasets", "3", "--jobs", "2"]
     assert main([*arguments, "--store", store, "--out", table, "--plot", picture]) == 0
     out, err = capsys.readouterr()
-    assert "type-I error" in out and f"12 fits in {store}" in out
+    assert "type-I error" in out and f"12 fits in {store}" in " ".join(out.split())
     assert ["effect", "model", "datasets", "measure", "power"] in [line.split() for line in out.splitlines()]
     assert "12 of 12 fits" in err
     assert read(table).num_rows == 4
@@ -256,7 +256,7 @@ def test_a_damaged_part_is_named_on_the_screen(tmp_path, capsys):
     capsys.readouterr()
     assert main(arguments) == 0
     out, err = capsys.readouterr()
-    assert err.startswith("warning: ") and part.name in err and "2 fits in" in out
+    assert err.startswith("warning: ") and part.name in err and "2 fits in" in " ".join(out.split())
 
 
 @pytest.mark.needs_r

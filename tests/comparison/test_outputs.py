@@ -60,8 +60,16 @@ def test_every_output_has_the_corrected_p_values(found):
 
 def test_json_has_the_keys_that_scripts_rely_on(found):
     printed = found.to_dict()
-    assert list(printed) == ["kind", "answer", "counted", "findings", "tables", "settings"]
-    assert list(printed["tables"]) == ["ranking", "pairs", "shares", "design", "models"]
+    assert list(printed) == ["kind", "answer", "counted", "columns", "findings", "tables", "settings"]
+    assert list(printed["tables"]) == [
+        "ranking",
+        "pairs",
+        "shares",
+        "design",
+        "models",
+        "stability",
+        "criteria_together",
+    ]
     assert printed["tables"]["pairs"] == found.pairs.to_pylist()
     assert {"code", "severity", "subject", "values", "text"} == set(printed["findings"][0])
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import raw_files
 
 import ordbridge as ob
 from ordbridge.cli import main
+from ordbridge.datasets import formats as raw_files
 from ordbridge.models import api
 from ordbridge.models.second_opinion import STOPPED_SHORT
 from ordbridge.results import found as found_short

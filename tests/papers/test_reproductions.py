@@ -104,7 +104,7 @@ def test_belz_shows_the_papers_numbers_beside_simulated_ones(belz):
     assert rows["Kendall's W", "VDS-7(A)"]["simulated"] == pytest.approx(0.5, abs=0.15)
     assert rows["F of system", "VDS-7(A)"]["simulated"] == pytest.approx(23, abs=10)
     assert [one.code for one in belz.findings] == ["simulated-settings"]
-    assert any(sentence.startswith("Of 36 printed numbers of the weather experiments") for sentence in belz.summary)
+    assert any(sentence.startswith("Of 36 printed numbers of the weather experiments") for sentence in belz.sentences)
     assert belz.tables["validity"]["printed"].to_pylist() == [0.870, 0.927, 0.906]
 
 
@@ -146,11 +146,11 @@ def long_flickr(path, sorted_within=True):
 def test_amidei_sees_that_judges_are_rank_positions(tmp_path):
     result = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements"))
     assert any("sorted within items" in one.text for one in result.findings)
-    assert any("the columns are ranks, not judges" in sentence for sentence in result.summary)
+    assert any("the columns are ranks, not judges" in sentence for sentence in result.sentences)
     values = dict(zip(*(result.tables["flickr"][c].to_pylist() for c in ("coefficient", "ours")), strict=True))
     assert values["γ, ratings shuffled"] < values["γ, mean over pairs"] - 0.05
     apart = amidei2019.reproduce(flickr=long_flickr(tmp_path / "judgements2", sorted_within=False))
-    assert not any("ranks, not judges" in sentence for sentence in apart.summary)
+    assert not any("ranks, not judges" in sentence for sentence in apart.sentences)
 
 
 def test_shuffling_keeps_gaps_and_breaks_order():
@@ -260,7 +260,7 @@ def test_amidei_without_a_file_has_the_printed_tables_and_their_averages():
     # The slip of .2 went into the average of its column: with .223 it would be .21, and .20 is printed.
     assert averages["average κ, judges 1 and 4 (Table 7)"]["reason"].endswith("with 0.223 instead it would be 0.21")
     assert averages["average γ, judges 1 and 3 (Table 7)"]["reason"].endswith("it would be 0.31 or 0.32")
-    assert any("without the ratings of the six judges" in sentence for sentence in result.summary)
+    assert any("without the ratings of the six judges" in sentence for sentence in result.sentences)
 
 
 def test_an_average_that_does_not_follow_is_found(monkeypatch):

@@ -337,7 +337,7 @@ def test_the_answer_says_whom_it_is_about_and_how_reliable_averages_are(raters, 
         f"Averages over all 3 raters ({split.of('item', 'relative', 3):.2f}) and single ratings "
         f"({split.of('item', 'relative', 1):.2f}) are reliable."
     ).replace("(0", "(")
-    rows = {row["measure"]: row for row in result.summary.to_pylist()}
+    rows = {row["measure"]: row for row in result.overview.to_pylist()}
     single = rows["reliability of a single rating"]
     assert (single["conf_low"], single["conf_high"]) == split.interval("item", "relative", 1)
 

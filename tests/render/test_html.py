@@ -93,8 +93,8 @@ def test_cells():
         "no",
         "x",
     ]
-    assert cell(0.0004, "p_value") == "< 0.001"
-    assert cell(0.04, "p_value") == "0.040"
+    assert cell(0.0004, "p_value") == "< .001"
+    assert cell(0.04, "p_value") == ".040"
 
 
 def test_the_file_is_whole_and_named_html(tmp_path):
@@ -141,7 +141,7 @@ def test_intervals_decide_on_digits():
         "p_value": [0.0123, 0.5], "share": [0.123456, None],
     })  # fmt: skip
     html = Page("t").table(table).html()
-    for shown in (">0.12<", ">2.00<", ">0.01<", ">0.25<", ">0.00<", ">0.012<", ">0.123<"):
+    for shown in (">0.12<", ">2.00<", ">0.01<", ">0.25<", ">0.00<", ">.012<", ">0.123<"):
         assert shown in html
     wide = pa.table({"estimate": [3.14159], "conf_low": [1.0], "conf_high": [7.0]})
     assert ">3.1<" in Page("t").table(wide).html()

@@ -99,7 +99,7 @@ def test_a_name_may_be_anything_in_a_picture() -> None:
     assert max(map(len, labels)) <= 30 and not any("\n" in label for label in labels)
 
 
-PREAMBLE = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+PREAMBLE = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx}"
 TEX = pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here: apt-get install texlive-latex-base")
 
 
@@ -160,7 +160,7 @@ def test_numbers_are_numbers_and_names_are_not() -> None:
     """``float("1_000")`` is a number to Python."""
     table = pa.table({"name": ["1_000", "nan", "-5"], "x": [-1.5, 2.0, 1e-7]})
     rows = latex.table(ShownTable(table)).splitlines()[4:7]
-    assert rows == [r"1\_000 & $-1.500$ \\", r"nan & 2 \\", r"$-5$ & 1e-07 \\"]
+    assert rows == [r"1\_000 & $-1.50$ \\", r"nan & 2 \\", r"$-5$ & 1e-07 \\"]
 
 
 def test_markdown_has_no_markup_of_a_name(results: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from ordbridge import __version__
-from ordbridge.cli import exits, talk, wording
+from ordbridge.cli import exits, helping, talk, wording
 from ordbridge.cli.parser import Parser
 from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
@@ -22,6 +22,7 @@ VARIABLE = "ORDBRIDGE_MAX_SIZE"
 """As :mod:`ordbridge.reading.size_limits` reads it."""
 
 COMMANDS = {
+    "examples": "write small studies in many kinds of file, to try everything with",
     "app": "open a page in the browser: drop a file, compare, check raters, plan",
     "read": "turn any file of ratings into one row per rating",
     "check": "say what is wrong with ratings, before any model",
@@ -40,6 +41,7 @@ COMMANDS = {
     "scales": "compare rating scales",
     "settings": "variances, thresholds and effects of past studies, for planning",
     "reproduce": "compute again what a paper claims, and say which claims hold",
+    "completion": "print what completes commands and options in bash, zsh or fish",
 }
 """Each is a module here, which is loaded when its command is given."""
 
@@ -68,6 +70,9 @@ def program() -> None:
 def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
     talk.speak_ascii_where_needed()
     try:
+        if not (sys.argv[1:] if arguments is None else arguments):
+            print(helping.SHORT)
+            return exits.OK
         args = _read(arguments)
         if "until_stopped" in args:  # it has processes to end and files to delete
             shutdown.patience = 60.0
@@ -91,12 +96,14 @@ def parser_of(*commands: str) -> Parser:
         description="Human evaluations: which system is better, can the raters be trusted, how many do you need?",
     )
     parser.add_argument("--version", action="version", version=f"ordbridge {__version__}")
+    parser.examples = helping.EXAMPLES[""]
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, told in COMMANDS.items():
         command = subparsers.add_parser(name, help=told)
         if name in commands:
             import_module(f"ordbridge.cli.{name}").add(command)
             _add_size(command)
+            helping.arrange(command, name)
     return parser
 
 

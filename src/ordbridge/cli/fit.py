@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 CRITERIA = {"criterion", "criteria", "dimension", "aspect"}  # names of columns in which several criteria may stand
 ALL = "all"
-SYSTEMS = {"system", "systems", "model", "method", "condition"}  # names of columns whose numbers are names
-FEW_VALUES = 12
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +159,7 @@ def _ask_about_codes(table: pa.Table, args: argparse.Namespace) -> None:
 
     from ordbridge.errors import InputError
     from ordbridge.formula import Name, expand, parse
+    from ordbridge.models.api import FEW_VALUES, SYSTEMS
 
     for variable in expand(parse(args.formula, table.column_names).fixed).variables:
         if not isinstance(variable, Name) or variable.name.lower() not in SYSTEMS or variable.name == args.numeric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import show, talk
+from ordbridge.cli.wording import in_backticks
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import file_to_write
 from ordbridge.support.writing import whole_file, write_text
@@ -17,7 +19,8 @@ from ordbridge.support.writing import whole_file, write_text
 if TYPE_CHECKING:
     from ordbridge.results import Result
 
-NARROW, FILE_WIDTH = 60, 200  # nothing is squeezed where the output is a file or a pipe
+NARROW, WIDE = 60, 120  # of a terminal that is used; lines longer than that are hard to read
+ON_REQUEST = ("pairs", "all_coefficients", "explain")  # options that add what a result has on request
 FORMATS = ("html", "latex", "markdown", "plot")
 
 
@@ -74,12 +77,39 @@ def finish(result: Result, args: argparse.Namespace, *written: Path) -> None:
 
 
 def print_result(result: Result, args: argparse.Namespace) -> None:
-    """Print a result, as wide as the terminal is."""
+    """Print a result, as wide as the terminal is, in colours where it has them."""
     from ordbridge.render import terminal
 
-    width = max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else FILE_WIDTH
-    text = terminal.text(result, details=getattr(args, "details", False), width=min(width, FILE_WIDTH))
-    show.line(text)
+    on_terminal = sys.stdout.isatty()
+    columns = max(NARROW, shutil.get_terminal_size().columns) if on_terminal else show.FILE_WIDTH
+    show.formatted(
+        terminal.text(
+            result,
+            words=lambda text: in_backticks(text, args) if "parser" in args else text,
+            details=getattr(args, "details", False),
+            width=min(columns, WIDE) if on_terminal else terminal.WIDTH,
+            tables=columns,
+            asked=[name for name in ON_REQUEST if getattr(args, name, False)],
+            more=_more(result, args),
+            notes="notes_on_request" not in args or args.explain,
+            colour=on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb",
+        )
+    )
+
+
+def _more(result: Result, args: argparse.Namespace) -> str:
+    """Return options of this command that show more and were not given."""
+    notes = sum(finding.severity == "note" for finding in result.findings)
+    offered = result.on_request() if any(name in args for name in ON_REQUEST) else {}
+    shown = {
+        "pairs": "--pairs" if "pairs" in offered else "",
+        "all_coefficients": "--all-coefficients" if "all_coefficients" in offered else "",
+        "explain": f"--explain ({notes} note{'' if notes == 1 else 's'})" if notes else "--explain",
+        "details": "--details",
+        "html": "--html report.html",
+    }
+    shown.pop("details" if "notes_on_request" in args else "explain")
+    return "  ".join(option for name, option in shown.items() if option and name in args and not getattr(args, name))
 
 
 def keep(result: Result, args: argparse.Namespace) -> list[Path]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import os
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,6 +26,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     commands: Any = None
+    examples: tuple[str, ...] = ()
 
     def add_subparsers(self, **options: Any) -> Any:
         """Add commands, and remember them."""
@@ -40,9 +44,42 @@ class Parser(argparse.ArgumentParser):
             for parser in self.commands.choices.values():
                 yield from parser._leaves()
 
+    def format_help(self) -> str:
+        """Return the help, which begins with examples."""
+        shown = "".join(f"  {example}\n" for example in self.examples)
+        return f"{'examples:' if shown else ''}\n{shown}\n{super().format_help()}".lstrip("\n")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in a line or two, and what may have been meant."""
+        super().error(with_suggestion(message, self))
+
     def chosen(self, args: argparse.Namespace) -> Parser:
         """Return the parser of the command, or of the command's own command, that was typed."""
         if self.commands is None:
             return self
         inner: Parser = self.commands.choices[getattr(args, self.commands.dest)]
         return inner.chosen(args)
+
+
+def with_suggestion(message: str, parser: Parser) -> str:
+    r"""Return a complaint of argparse with the command or option that may have been meant.
+
+    Examples
+    --------
+    >>> parser = Parser()
+    >>> _ = parser.add_argument("--html")
+    >>> with_suggestion("unrecognized arguments: --hmtl out.html", parser)
+    'unrecognized arguments: --hmtl out.html\nDid you mean --html?'
+    """
+    if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message):
+        known = sorted({option for leaf in parser.leaves() for option in leaf._option_string_actions})
+        words = [word.partition("=")[0] for word in unknown[1].split() if word.startswith("--")]
+    elif unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' \(choose from", message):
+        known, words = list(parser.commands.choices), [unknown[1]]
+        if os.path.exists(unknown[1]):
+            return f"{unknown[1]} is a file; which command? For example: ordbridge compare {unknown[1]}"
+        message = f"there is no command '{unknown[1]}'; `ordbridge --help` lists all"
+    else:
+        return message
+    meant = [close[0] for word in words if (close := difflib.get_close_matches(word, known, n=1, cutoff=0.6))]
+    return f"{message}\nDid you mean {' and '.join(meant)}?" if meant else message

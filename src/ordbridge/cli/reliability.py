@@ -30,6 +30,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gold", metavar="FILE", help="table of right ratings, columns item and gold: accuracy")
     parser.add_argument("--conf-level", type=float, help="level of the intervals (default: %(default)s)")
+    parser.add_argument(
+        "--all-coefficients", action="store_true", help="also print every coefficient with its interval"
+    )
     outputs.add_options(parser, plot="each rater's leniency and consistency")
     parser.set_defaults(
         **defaults_of("reliability.analysis:analyse", "level", "conf_level"), run=run, reads=("file", "gold", "join")

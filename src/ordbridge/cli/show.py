@@ -20,6 +20,11 @@ def line(text: str = "") -> None:
     print(visible(text))
 
 
+def formatted(text: str) -> None:
+    """Print a result, whose names are inert already."""
+    print(text)
+
+
 def data(value: Any) -> None:
     """Print a value as JSON, in ASCII where the output takes nothing else: names must come back as they are."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
@@ -27,7 +32,7 @@ def data(value: Any) -> None:
 
 
 def table(table: pa.Table, title: str | None = None) -> None:
-    """Print an Arrow table, numbers with four significant digits."""
+    """Print an Arrow table, numbers with three significant digits."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -37,6 +42,10 @@ def table(table: pa.Table, title: str | None = None) -> None:
         number = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
         grid.add_column(visible(field.name), justify="right" if number else "left", no_wrap=number)
     for row in table.to_pylist():
-        grid.add_row(*(visible(as_text(value, "{:.4g}".format, missing="")) for value in row.values()))
+        grid.add_row(*(visible(as_text(value, _digits, missing="")) for value in row.values()))
     width = None if sys.stdout.isatty() else FILE_WIDTH
     Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False).print(grid)
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if 1000 <= abs(number) < 1e15 else f"{number:.3g}"

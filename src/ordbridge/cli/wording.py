@@ -30,8 +30,30 @@ def as_typed(text: str, args: argparse.Namespace) -> str:
         actions = {name: action for name, action in actions.items() if getattr(args, name, None) is not None}
     if not actions:
         return text
+    text = in_backticks(text, args)
     named = re.compile(rf"(?<![\w.\-'\"])({'|'.join(map(re.escape, actions))})=(?!=)({VALUE})")
-    return named.sub(lambda found: _typed(actions[found[1]], found[2]), text)
+
+    def option(name: str, value: str) -> argparse.Action:
+        several = actions.get(f"{name}s")  # --systems A B, which Python writes as system=['A', 'B']
+        return several if value.startswith("[") and several is not None else actions[name]
+
+    return named.sub(lambda found: _typed(option(found[1], found[2]), found[2]), text)
+
+
+def in_backticks(text: str, args: argparse.Namespace) -> str:
+    """Return a text with every argument in backticks that is an option of this command as it is typed.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser()
+    >>> _ = parser.add_argument("--max-size")
+    >>> in_backticks("more of them (`max_size`, `other`)", argparse.Namespace(parser=parser))
+    'more of them (`--max-size`, `other`)'
+    """
+    if getattr(args, "study", None):
+        return text
+    options = {action.dest: action.option_strings for action in args.parser._actions}
+    return re.sub(r"`(\w+)`", lambda found: f"`{(options.get(found[1]) or [found[1]])[0]}`", text)
 
 
 def _words(value: str) -> str:

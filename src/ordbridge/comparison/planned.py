@@ -72,6 +72,11 @@ class PlannedComparison(Result):
         return f"{'' if self.departures else 'The data are as planned. '}{self.comparison.counted}"
 
     @property
+    def columns(self) -> str:  # type: ignore[override]
+        """What was taken for what."""
+        return self.comparison.columns
+
+    @property
     def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
         """Where the data differ from the plan, and what to know of the comparison."""
         of_look = () if self.decision is None else self.decision.findings

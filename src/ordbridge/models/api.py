@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError
+from ordbridge.errors import ConvergenceWarning, FitError, FitTimeout, InputError, StatisticalWarning
 from ordbridge.formula import parse, updated, written
 from ordbridge.models.engines import engine_module, engine_name
 from ordbridge.models.few_levels import few_levels
@@ -222,6 +222,7 @@ def fit_again(fit: Fit, formula: str, data: Any = None) -> Fit:
 def _fit(problem: Problem, engine: str) -> Fit:
     engine = engine_name(engine)
     started = time.perf_counter()
+    _ask_about_numbers(problem)
     estimates = _saying_all(_estimates(problem, engine))
     fit = Fit(problem, estimates, engine, time.perf_counter() - started)
     if problem.model == "clmm":
@@ -267,6 +268,24 @@ def _checked(fit: Fit) -> Fit:
     check = check_laplace if fit.problem.nAGQ == 1 else check_quadrature
     said = (*check(fit.problem, fit.estimates, rows), *few_levels(fit.estimates, rows))
     return replace(fit, estimates=replace(fit.estimates, findings=(*fit.estimates.findings, *said)))
+
+
+SYSTEMS = {"system", "systems", "model", "method", "condition"}
+"""Names of columns whose numbers are names."""
+FEW_VALUES = 12
+
+
+def _ask_about_numbers(problem: Problem) -> None:
+    """Warn where systems that are called 1, 2 and 3 would be a quantity: the model draws a line through them."""
+    for name in problem.predictors:
+        column = problem.columns[name]
+        if name.lower() not in SYSTEMS or column.kind != "numeric" or f"factor({name})" in problem.described:
+            continue
+        values = np.unique(column.values[~column.missing])
+        if 2 < len(values) <= FEW_VALUES:
+            shown = ", ".join(f"{value:g}" for value in values)
+            text = f"{name!r} ({shown}) is taken as a quantity; if these are names, write factor({name})"
+            warnings.warn(text, StatisticalWarning, stacklevel=4)
 
 
 def _warn(fit: Fit) -> None:

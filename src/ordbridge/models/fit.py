@@ -11,7 +11,7 @@ import pyarrow as pa
 from ordbridge.models import fit_words
 from ordbridge.models.fitted import Fitted
 from ordbridge.render.figures.coefficients import forest
-from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.result import Result
 from ordbridge.support.progress import Progress
 
@@ -68,6 +68,18 @@ class Fit(Fitted, Result):  # type: ignore[override]
         """Return the coefficients."""
         return [fit_words.coefficients(self)]
 
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of the coefficients."""
+        return fit_words.picture(self)
+
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the whole model as papers print it."""
+        return [fit_words.model_table(self)]
+
+    def results(self) -> str:
+        """Return every coefficient in a sentence."""
+        return " ".join(fit_words.sentences(self)) if self.converged else self.answer
+
     def sections(self) -> Sequence[Section]:
         """Return coefficients in words, thresholds, random effects, and the fit in numbers."""
         return fit_words.sections(self)
@@ -121,7 +133,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         >>> import ordbridge as ob
         >>> fit = ob.lm("y ~ x", {"y": [1.0, 2.1, 2.9, 4.2], "x": [1, 2, 3, 4]}, engine="fast")
         >>> print(fit.explain().answer)
-        x: +1.04 points of the rating (95 % CI 0.76 to 1.32, p = .004).
+        x: +1.04 points of the rating (95% CI 0.76 to 1.32, p = .004).
         """
         from ordbridge.models.explain import explain
 

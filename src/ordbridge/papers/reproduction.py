@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
 NOT_AT_HAND = "not available"
 _COUNTED = {HOLDS: "hold", CORRECTED: "come out corrected", FAILS: "do not hold", UNDECIDED: "stay undecided"}
+COLOURS = {HOLDS: "good", CORRECTED: "edge", FAILS: "bad", UNDECIDED: "none", NOT_AT_HAND: "none"}
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("claim", "where", "paper", "ours", "verdict", "reason")])
 
 
@@ -66,7 +67,7 @@ class Reproduction(Result):
     ----------
     title, reference
         What was reproduced, and the paper.
-    summary
+    sentences
         What came out in a few sentences.
     claims, left_open
         What the paper says, one row per claim: its number, ours, a verdict and the reason. The same for questions
@@ -88,7 +89,7 @@ class Reproduction(Result):
     kind: ClassVar[str] = "reproduction"
     title: str = field()
     reference: str
-    summary: tuple[str, ...]
+    sentences: tuple[str, ...]
     claims: pa.Table
     parts: tuple[Part, ...]
     findings: tuple[Finding, ...] = ()
@@ -120,7 +121,12 @@ class Reproduction(Result):
     def main(self) -> Sequence[ShownTable]:
         """Return the claims, and what the paper leaves open."""
         shown = ((self.claims, "What the paper says, and what we find"), (self.left_open, "What the paper leaves open"))
-        return [ShownTable(table, caption) for table, caption in shown if table.num_rows]
+        first = ["verdict", "claim", "paper", "ours", "where", "reason"]
+        return [
+            ShownTable(table.select(first), caption, verdict_column="verdict", verdicts=COLOURS)
+            for table, caption in shown
+            if table.num_rows
+        ]
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the claims, or the first table."""
@@ -133,7 +139,7 @@ class Reproduction(Result):
         open_ = [row for row in self.claims.to_pylist() if row["verdict"] in (UNDECIDED, NOT_AT_HAND)]
         judged = f"{len(open_)} of {self.claims.num_rows} claims could not be judged."
         why = tuple(f"{row['claim']}: {row['reason'] or row['verdict']}" for row in open_)
-        sections = [Section("What came out", (*picture, Bullets(self.summary))),
+        sections = [Section("What came out", (*picture, Bullets(self.sentences))),
                     Section("Not judged", (judged, Bullets(why)) if open_ else (judged,))]  # fmt: skip
         for part in self.parts:
             shown = (
@@ -154,8 +160,7 @@ class Reproduction(Result):
     def methods(self) -> str:
         """Return the methods paragraph."""
         by = citations.software(self.versions, "r") if self.versions else f"ordbridge {__version__}"
-        came = " ".join(self.answer.splitlines())
-        return f"We computed again, with {by}, what is claimed in {self.reference.rstrip('.')}. {came}"
+        return f"We computed again, with {by}, what is claimed in {self.reference.rstrip('.')}."
 
     def references(self) -> list[str]:
         """Return the paper, and the software."""

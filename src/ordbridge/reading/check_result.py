@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -65,11 +65,3 @@ class Checks(Result):
     def tables(self) -> dict[str, pa.Table]:
         """The problems."""
         return {"checks": self.table}
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Hand the table to whatever reads Arrow."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return self.table.to_pandas()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -65,10 +65,6 @@ class RatingTable(Result):
 
     kind: ClassVar[str] = "ratings"
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Hand the long table to whatever reads Arrow."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
     def __repr__(self) -> str:
         """Say in one line what was read."""
         return f"<{self.answer.removesuffix('.')}>"
@@ -97,7 +93,3 @@ class RatingTable(Result):
     def main(self) -> Sequence[ShownTable]:
         """Return the first ratings."""
         return [ShownTable(self.table.select(list(self.recognised)).slice(0, FIRST), "The first ratings")]
-
-    def to_pandas(self) -> Any:
-        """Return the long table as a pandas DataFrame."""
-        return self.table.to_pandas()

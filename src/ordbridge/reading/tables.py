@@ -38,7 +38,8 @@ def to_arrow(data: Any, only: Collection[str] | None = None) -> pa.Table:
     ----------
     data
         A pandas or polars DataFrame, a :class:`pyarrow.Table`, anything with ``__arrow_c_stream__``, a mapping of
-        column names to sequences, or the path of a file (see :func:`read`).
+        column names to sequences, a list of dictionaries, or the path of a file (see :func:`read`). Named levels of
+        pandas' index are columns, too.
     only
         The columns that are needed, if not all: others may hold what no table can, and are then left out.
 
@@ -69,6 +70,7 @@ def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
     """
     if isinstance(data, (str, os.PathLike)):
         return read(data), {}
+    data = _plain(data)
     names = getattr(data, "columns", data if isinstance(data, dict) else None)
     if names is not None and not isinstance(data, pa.Table):
         _refuse_duplicates([str(name) for name in names])
@@ -84,11 +86,34 @@ def usable(data: Any) -> tuple[pa.Table, dict[str, str]]:
         table, unusable = _by_columns(data, lambda: pa.table(data))
     else:
         raise InputError(
-            f"data is a {type(data).__name__}; give a pandas or polars DataFrame, a pyarrow Table, "
-            "or the path of a file"
+            f"data is a {type(data).__name__}; give a pandas or polars DataFrame, a pyarrow Table, a list of "
+            "dictionaries, or the path of a file"
         )
     _refuse_duplicates([*table.column_names, *unusable])
     return without_views(table), unusable
+
+
+def _plain(data: Any) -> Any:
+    """Return a table for what is nearly one: a list of dictionaries, a Series or a frame with a named index."""
+    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return {str(name): [row.get(name) for row in data] for name in names}
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        raise InputError("data is lazy; give data.collect()")
+    if not hasattr(data, "iloc"):
+        return data
+    levels = [name for name in data.index.names if name is not None]
+    if not hasattr(data, "columns"):
+        if not levels:
+            raise InputError("data is one column; give a table with who rated what, for example data.reset_index()")
+        return data.rename("rating" if data.name is None else data.name).reset_index()
+    if getattr(data.columns, "nlevels", 1) > 1:
+        raise InputError(
+            "the columns of data have several levels; give one row per rating, for example "
+            "data.stack(list(range(data.columns.nlevels))).rename('rating').reset_index()"
+        )
+    clash = not levels or len(levels) < data.index.nlevels or set(levels) & set(data.columns)
+    return data if clash else data.reset_index()
 
 
 def _by_columns(data: Any, whole: Callable[[], pa.Table]) -> tuple[pa.Table, dict[str, str]]:

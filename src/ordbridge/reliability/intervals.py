@@ -17,7 +17,7 @@ from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import interval_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArfInterval(Result):
     """Interval from one observation and one prior value: ``centre ± margin``, clamped to the scale."""
 
@@ -54,7 +54,7 @@ class ArfInterval(Result):
         return {"interval": _as_table(self)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TInterval(Result):
     """Student's interval of a few scores, ``mean ± margin`` clamped to the scale, and the verdict on a threshold.
 

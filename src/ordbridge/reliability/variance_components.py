@@ -39,7 +39,7 @@ QUICK_DRAWS, QUICK_RATINGS, QUICK_WITH_SYSTEMS = 50, 5_000, 500  # a bootstrap i
 ITEM, RATER, SYSTEM, TEXT, RESIDUAL = "item", "participant", "system", "text", "residual"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Generalizability(Result):
     """Components of variance and the reliabilities that follow from them; see :func:`generalizability`.
 

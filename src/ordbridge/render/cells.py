@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from ordbridge.render.layout import ShownTable
-from ordbridge.support.formatting import as_text
+from ordbridge.support.formatting import as_text, p_text
 
 NAMES = {"conf_low": "from", "conf_high": "to", "p_value": "p", "p_adjusted": "p (corrected)", "n_failed": "failed",
          "n_ok": "fitted"}  # fmt: skip
 OF_INTERVALS = ("estimate", "difference", "std_error", "power", "mean", "severity", "favours", "conf_low", "conf_high")
-P_VALUES = ("p_value", "p_adjusted", "latent_p_value")
+P_VALUES = ("p_value", "p_adjusted", "latent_p_value", "naive_p_value", "p_clustered", "leniency_p", "consistency_p")
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,15 @@ def _places(lows: list[float | None], highs: list[float | None]) -> int | None:
 
 
 def cell(value: Any, column: str = "") -> str:
-    """Return a value as it stands in a table for people: three decimals, no bare NaN, no p-value of zero.
+    """Return a value as it stands in a table for people: three decimals, no bare NaN, p as papers print it.
 
     Examples
     --------
-    >>> cell(0.98765), cell(12), cell(None), cell(True), cell(0.0, "p_value")
-    ('0.988', '12', '–', 'yes', '< 0.001')
+    >>> cell(0.98765), cell(12), cell(None), cell(True), cell(0.0, "p_value"), cell(0.0421, "p_value")
+    ('0.988', '12', '–', 'yes', '< .001', '.042')
     """
-    if column in P_VALUES and value is not None and value < 0.001:
-        return "< 0.001"
+    if column in P_VALUES and isinstance(value, float) and 0 <= value <= 1:
+        return p_text(value).removeprefix("p ").removeprefix("= ")
     return as_text(value)
 
 

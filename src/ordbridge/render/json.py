@@ -17,6 +17,7 @@ def as_data(result: Result) -> dict[str, Any]:
             "kind": result.kind,
             "answer": result.answer,
             "counted": result.counted,
+            "columns": result.columns,
             "findings": [
                 {"code": one.code, "severity": one.severity, "subject": one.subject or None,
                  "values": dict(one.values), "text": one.text}

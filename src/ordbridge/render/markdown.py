@@ -16,7 +16,7 @@ def text(result: Result) -> str:
     """Return a result in Markdown."""
     parts = ["  \n".join(f"**{for_markdown(line)}**" for line in result.answer.splitlines())]
     parts += [table(grid) for grid in result.paper_tables()]
-    parts += [for_markdown(result.counted)] if result.counted else []
+    parts += [for_markdown(said)] if (said := f"{result.counted} {result.columns}".strip()) else []
     parts += ["\n".join(f"- {for_markdown(_said(one))}" for one in result.findings)] if result.findings else []
     parts += [for_markdown(result.methods())] if result.methods() else []
     cited = result.references()

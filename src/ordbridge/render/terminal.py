@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ordbridge.render.cells import ShownColumn, columns_of
@@ -12,14 +12,26 @@ from ordbridge.render.layout import Block, Bullets, OpenQuestion, ShownPicture, 
 from ordbridge.support.escaping import visible
 
 if TYPE_CHECKING:
+    from ordbridge.results.finding import Finding
     from ordbridge.results.result import Result
 
 WIDTH = 80
 MOST_ROWS = 25
-WIDEST = 48  # characters of a cell; longer ones are cut
+LEAST, WIDEST = 20, 60  # characters of a text in a cell: where there is too little room, and elsewhere
+BOLD, YELLOW = "1", "33"
 
 
-def text(result: Result, details: bool = False, width: int = WIDTH) -> str:
+def text(
+    result: Result,
+    details: bool = False,
+    width: int = WIDTH,
+    tables: int | None = None,
+    asked: Sequence[str] = (),
+    more: str = "",
+    notes: bool = True,
+    colour: bool = False,
+    words: Callable[[str], str] = str,
+) -> str:
     """Return a result as lines for a terminal, the same as ``print(result)`` shows.
 
     Parameters
@@ -30,48 +42,99 @@ def text(result: Result, details: bool = False, width: int = WIDTH) -> str:
         Whether to add everything that reports have, but pictures.
     width
         Of the terminal, in characters.
+    tables
+        How wide tables may be; default: as wide as the terminal.
+    asked
+        What to add of :meth:`~ordbridge.results.Result.on_request`.
+    more
+        Options that show more, for the last line.
+    notes
+        Whether to show findings that are good to know only.
+    colour
+        Whether the answer is bold and cautions are yellow.
+    words
+        What findings are passed through, such as arguments into options.
     """
-    lines = [line for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
-    for grid in result.main():
-        lines += ["", *table_lines(grid, width)]
-    below = [*_wrapped(result.counted, width, "  "), *finding_lines(result, width)]
-    lines += ["", *below] if below else []
+    lines = [(line, BOLD) for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
+    for grid in result.brief():
+        lines += _plain(["", *table_lines(grid, tables or width)])
+    extra = result.on_request() if asked else {}
+    for block in (block for name in asked for block in extra.get(name, ())):
+        lines += _plain(["", *_block(block, tables or width if isinstance(block, ShownTable) else width)])
+    shown = [one for one in result.findings if one.code not in result.told]
+    shown = [one for one in shown if notes or details or one.severity != "note"]
+    below = _plain(_wrapped(result.counted, width, "  "))
+    last = _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
+    short = not (details or asked) and result.most_lines is not None
+    room = result.most_lines - len(lines) - len(below) - len(last) - 1 if short and result.most_lines else None
+    below += [*_findings(shown, words, width, room), *last]
+    lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
-        inside = [line for block in section.blocks for line in _block(block, width)]
+        inside = [line for block in section.blocks for line in _block(block, tables or width)]
         if inside:
-            lines += ["", section.title, "-" * min(len(section.title), width), *inside]
-    return visible("\n".join(lines))
+            lines += [("", ""), (section.title, BOLD), *_plain(["-" * min(len(section.title), width), *inside])]
+    return "\n".join(
+        f"\x1b[{style}m{visible(line)}\x1b[0m" if style and colour else visible(line) for line, style in lines
+    )
 
 
-def finding_lines(result: Result, width: int = WIDTH) -> list[str]:
-    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark."""
-    marks = {"error": "! ", "warning": "! ", "note": "  "}
-    return [
-        line
-        for finding in result.findings
-        for line in _wrapped(finding.text, width, f"  {marks[finding.severity]}", "    ")
-    ]
+def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:
+    return [(line, "") for line in lines]
+
+
+def _findings(
+    findings: Sequence[Finding], words: Callable[[str], str], width: int, most: int | None
+) -> list[tuple[str, str]]:
+    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark.
+
+    Where there is room for ``most`` lines only, the least severe are counted instead.
+    """
+    lines: list[tuple[str, str]] = []
+    for shown, finding in enumerate(findings):
+        note = finding.severity == "note"
+        its = _wrapped(words(finding.text), width, "    " if note else "  ! ", "    ")
+        if most is not None and len(lines) + len(its) > most - (shown < len(findings) - 1):
+            rest = findings[shown:]
+            mark = "! " if any(one.severity != "note" for one in rest) else "  "
+            what = "caution or note" if len(rest) == 1 else "cautions and notes"
+            return [*lines, (f"  {mark}{len(rest)} more {what}: --details", YELLOW if mark == "! " else "")]
+        lines += [(line, "" if note else YELLOW) for line in its]
+    return lines
 
 
 def table_lines(grid: ShownTable, width: int = WIDTH) -> list[str]:
-    """Return a table in columns; one that is too wide loses columns on the right, and says so."""
+    """Return a table in columns; where it is too wide, long texts are cut, then columns on the right are left out."""
     columns = columns_of(grid)
     n = len(columns[0].texts) if columns else 0
     shown = min(n, MOST_ROWS)
+    cells = [_cells(column, shown, grid) for column in columns]
+    sizes = [max(map(_size, texts), default=0) for texts in cells]
+    for place in sorted((k for k, column in enumerate(columns) if not column.numeric), key=lambda k: -sizes[k]):
+        over = 2 + sum(sizes) + 2 * (len(sizes) - 1) - width
+        sizes[place] -= max(0, min(over, sizes[place] - LEAST))
     fitting, used = list[list[str]](), 2
-    for column in columns:
-        cells = _cells(column, shown, grid)
-        size = max(map(_size, cells), default=0)
+    for column, texts, size in zip(columns, cells, sizes, strict=True):
         if fitting and used + size > width:
             break
-        fitting.append([_set(text, size, column.numeric) for text in cells])
+        fitting.append([_set(_cut(text, size), size, column.numeric) for text in texts])
         used += size + 2
-    lines = _wrapped(grid.caption, width, "  ")
-    lines += [("  " + "  ".join(row)).rstrip() for row in zip(*fitting, strict=True)]
+    lines = _wrapped(grid.caption, min(width, WIDTH), "  ")
+    rows = list(zip(*fitting, strict=True))
+    rows = rows[1:] if not any(column.title for column in columns) else rows
+    lines += [("  " + "  ".join(row)).rstrip() for row in rows]
     hidden = [column.title for column in columns[len(fitting) :]]
     if hidden:
         lines += _wrapped(f"more columns: {', '.join(hidden)}", width, "  ")
     return lines + ([f"  and {n - shown:,} more rows"] if n > shown else [])
+
+
+def _cut(text: str, size: int) -> str:
+    """Return as much of a text as has room."""
+    if _size(text) <= size:
+        return text
+    while _size(text) > size - 1:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 def _cells(column: ShownColumn, shown: int, grid: ShownTable) -> list[str]:
@@ -79,7 +142,7 @@ def _cells(column: ShownColumn, shown: int, grid: ShownTable) -> list[str]:
     for row, value in enumerate(column.texts[:shown]):
         mark = grid.raised.get((row, column.name), "")
         texts.append(f"{value} {mark}".rstrip() if mark else value)
-    return [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in map(_one_line, texts)]
+    return [_cut(_one_line(text), WIDEST) for text in texts]
 
 
 def _one_line(text: str) -> str:

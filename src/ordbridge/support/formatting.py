@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,16 +24,18 @@ def enumerated(names: Iterable[Any], most: int = 40, longest: int = 60) -> str:
 
 
 def decimals(number: float) -> str:
-    """Write a number with three decimals, or three digits where these would show nothing.
+    """Write a number with three significant digits, at most three of them decimals unless they would show nothing.
 
     Examples
     --------
-    >>> decimals(0.98765), decimals(12.0), decimals(0.00012345)
-    ('0.988', '12', '0.000123')
+    >>> decimals(0.98765), decimals(12.0), decimals(0.00012345), decimals(590.543), decimals(1.4142)
+    ('0.988', '12', '0.000123', '591', '1.41')
     """
     if number.is_integer() and abs(number) < 1e15:
         return str(int(number))
-    return f"{number:.3f}" if 5e-4 <= abs(number) < 1e6 else f"{number:.3g}"
+    if not 5e-4 <= abs(number) < 1e6:
+        return f"{number:.3g}"
+    return f"{number:.{min(3, max(0, 2 - math.floor(math.log10(abs(number)))))}f}"
 
 
 def as_text(value: Any, number: Callable[[float], str] = decimals, missing: str = "–") -> str:
@@ -109,6 +112,19 @@ def listed(words: Sequence[str]) -> str:
     ('B, BC and BCR', 'B')
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def columns_taken(recognised: Mapping[str, str]) -> str:
+    """Say which column was taken for what.
+
+    Examples
+    --------
+    >>> columns_taken({"participant": "worker_id", "rating": "score"}), columns_taken({})
+    ('Columns: participant = worker_id, rating = score.', '')
+    """
+    pairs = [f"{role} = {source}" for role, source in recognised.items()]
+    between = "; " if any("," in pair for pair in pairs) else ", "
+    return f"Columns: {between.join(pairs)}." if pairs else ""
 
 
 def html_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -60,7 +60,7 @@ DEGREES = ("satterthwaite", "asymptotic")
 STEP = 1e-5  # of differences, in standard errors of a parameter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Means(Result):
     """Means of a factor's levels, and their pairwise differences.
 
@@ -72,6 +72,10 @@ class Means(Result):
 
     kind = "means"
     table: pa.Table
+
+    def __repr__(self) -> str:
+        """Show the tables, which are the answer."""
+        return str(self).strip()
 
     @property
     def title(self) -> str:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""One small study, in the nine kinds of file in which people have such studies.
+"""One small study, simulated, in the nine kinds of file in which people have such studies.
 
 Twelve people rate the texts of three systems, A below B below C, for fifteen items; ``write_all(folder)`` writes every
 file and returns it with the options that its command needs.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -32,23 +33,24 @@ def study(seed: int = 3, raters: int = 12, items: int = 15) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["participant", "item", "system", "criterion", "rating"])
 
 
-def write_all(folder: Path) -> dict[str, tuple[Path, list[str]]]:
+def write_all(folder: Path, without: Collection[str] = ()) -> dict[str, tuple[Path, list[str]]]:
     """Write every file; return each with the options of its command."""
     both = study()
     one = both[both.criterion == "fluency"].drop(columns="criterion")
     writers = (wide, workbook, google_forms, mturk, label_studio, potato, qualtrics, semicolons, numeric_systems)
-    return {writer.__name__: writer(folder, both if writer is workbook else one) for writer in writers}
+    chosen = [writer for writer in writers if writer.__name__ not in without]
+    return {writer.__name__: writer(folder, both if writer is workbook else one) for writer in chosen}
 
 
 def wide(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """A column per rater, as in a spreadsheet that was passed around."""
+    """Write a column per rater, as in a spreadsheet that was passed around."""
     table = ratings.pivot(index=["item", "system"], columns="participant", values="rating").reset_index()
     table.to_csv(folder / "wide.csv", index=False)
     return folder / "wide.csv", []
 
 
 def workbook(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """Excel with a column for each of two criteria."""
+    """Write Excel with a column for each of two criteria."""
     keys = ["participant", "item", "system"]
     table = ratings.pivot(index=keys, columns="criterion", values="rating").reset_index()
     table.to_excel(folder / "two_criteria.xlsx", index=False)
@@ -56,7 +58,7 @@ def workbook(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def google_forms(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """A grid question per item, a row of the grid per system."""
+    """Write a grid question per item, a row of the grid per system."""
     rows = []
     for person, own in ratings.groupby("participant"):
         row = {"Timestamp": "2026/05/04 10:11:12 AM GMT+2", "What is your name?": person}
@@ -68,7 +70,7 @@ def google_forms(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def mturk(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """The results of a batch on Mechanical Turk."""
+    """Write the results of a batch on Mechanical Turk."""
     table = pd.DataFrame(
         {
             "HITId": [f"3HIT{k // 12:05d}" for k in range(len(ratings))],
@@ -91,7 +93,7 @@ def mturk(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def label_studio(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """The JSON export of Label Studio: a task per text, an annotation per rater."""
+    """Write the JSON export of Label Studio: a task per text, an annotation per rater."""
     tasks = []
     for number, ((item, system), own) in enumerate(ratings.groupby(["item", "system"]), start=1):
         annotations = [
@@ -119,7 +121,7 @@ def label_studio(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def potato(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """What Potato collects, a line per text and annotator; the system of a text stands in the data it was given."""
+    """Write what Potato collects, a line per text and annotator; the table of texts has the systems."""
     lines = [
         {
             "user_id": entry["participant"],
@@ -140,7 +142,7 @@ def potato(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def qualtrics(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """Qualtrics with its three header rows, and labels of agreement."""
+    """Write Qualtrics with its three header rows, and labels of agreement."""
     columns = [f"{item}_{system}" for item in sorted(set(ratings.item)) for system in QUALITY]
     meta = ["StartDate", "EndDate", "Status", "Progress", "Finished", "ResponseId"]
     words = ["Start Date", "End Date", "Response Type", "Progress", "Finished", "Response ID"]
@@ -163,7 +165,7 @@ def qualtrics(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def semicolons(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """A German spreadsheet: semicolons, decimal commas, Latin-1, a slider."""
+    """Write a German spreadsheet: semicolons, decimal commas, Latin-1, a slider."""
     random = np.random.default_rng(1)
     slider = (20 * ratings.rating - 10 + random.normal(0, 4, len(ratings))).clip(0, 100).round(1)
     table = pd.DataFrame(
@@ -174,7 +176,7 @@ def semicolons(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
 
 
 def numeric_systems(folder: Path, ratings: pd.DataFrame) -> tuple[Path, list[str]]:
-    """Systems that are called 1, 2 and 3."""
+    """Write systems that are called 1, 2 and 3."""
     codes = ratings.assign(system=ratings.system.map({"A": 1, "B": 2, "C": 3}))
     codes.to_csv(folder / "codes.csv", index=False)
     return folder / "codes.csv", []
