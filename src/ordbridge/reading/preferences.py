@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.properties import is_constant, property_of
@@ -57,7 +58,7 @@ class Preferences:
         ``rater``, ``item``, ``system_a``, ``system_b``, ``outcome`` (``"a"``, ``"b"``, ``"tie"``, or null) and
         ``criterion``; what the file does not say is null. A ranking of k systems is k (k − 1) / 2 rows.
     kind
-        ``"pairs"``, ``"ranks"`` or ``"best-worst"``.
+        ``"pairs"``, ``"ranks"``, ``"best-worst"`` (of two) or ``"best-worst sets"`` (of more; the implied pairs).
     source
         The name of the file.
     columns
@@ -103,7 +104,8 @@ def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None
     if found is None:
         return
     word = {"pairs": "compares two systems in each row", "ranks": "ranks systems against each other",
-            "best-worst": "says which text is best and which is worst"}[found.kind]  # fmt: skip
+            "best-worst": "says which text is best and which is worst",
+            "best-worst sets": "says which text is best and which is worst"}[found.kind]  # fmt: skip
     n, k = found.table.num_rows, len(found.systems)
     told = f"{sheet.name} {word} ({found.columns['outcome']})"
     if not k:
@@ -143,8 +145,23 @@ class _PreferenceFinder:
     def __init__(self, sheet: Sheet, asked: Asked, systems: Sequence[str] | None) -> None:
         self.sheet, self.asked, self.given = sheet, asked, systems
         self.words = {name: _words(name) for name in sheet.header}
+        self.shown: set[str] = set()  # columns of what best and worst were chosen from
+
+    def best_worst(self) -> list[_Found]:
+        """Find choices of the best and the worst of three systems or more; several are criteria."""
+        found = []
+        for names, ranks, best, worst in best_worst_sets(self.sheet, self.words):
+            self.shown |= {*names, best, worst}
+            said = {"systems": ", ".join(names), "outcome": f"{best}, {worst}"}
+            extra = " ".join(word for word in self.words[best] if word not in BEST)
+            cells = tuple(self.sheet.columns[name] for name in names)
+            kind = "best-worst sets" if len(names) > 2 else "best-worst"
+            found.append(_Found(kind, cells, ranks, said, criterion=extra or None))
+        return [replace(one, criterion=None) for one in found] if len(found) == 1 else found
 
     def found(self) -> list[_Found]:
+        if sets := self.best_worst():
+            return sets
         if systems := self.indexed_systems() or self.tagged_systems():
             if ranked := self.ranked(systems):
                 return ranked
@@ -455,7 +472,8 @@ class _PreferenceFinder:
         """Return the column of a role: the one that was named, or the surest by name, the finest of equals."""
         if (given := getattr(self.asked, role)) is not None:
             return given if given in self.sheet.columns else None
-        ranks = {n: r for n in self.sheet.header if (r := rank_of(role, short_name(n))) is not None}
+        header = [name for name in self.sheet.header if name not in self.shown]
+        ranks = {n: r for n in header if (r := rank_of(role, short_name(n))) is not None}
         kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
         ranks = {name: rank for name, rank in ranks.items() if kinds[name] > 1 or role == "participant"}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
@@ -479,7 +497,10 @@ class _PreferenceFinder:
                 out["system_a"] += [a[i] for i in places_a]
                 out["system_b"] += [b[i] for i in places_b]
                 out["outcome"] += winner
-        if len(found) == 1 and len(found[0].systems) > 2:  # pairs of a ranking stand together
+        if found[0].kind == "best-worst sets":  # nothing is said of those between best and worst
+            keep = [k for k, cell in enumerate(out["outcome"]) if cell in ("a", "b")]
+            out = {name: [cells[k] for k in keep] for name, cells in out.items()}
+        elif len(found) == 1 and len(found[0].systems) > 2:  # pairs of a ranking stand together
             n, pairs = len(self.sheet), len(out["outcome"]) // max(1, len(self.sheet))
             order = [k * n + i for i in range(n) for k in range(pairs)]
             out = {name: [cells[k] for k in order] for name, cells in out.items()}
