@@ -1,6 +1,6 @@
 """What the intervals cover and whom the flags find, by simulation; the tables of docs/reliability.md come from here.
 
-Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage|gaps|icc|components|flags …]``;
+Run it from the project's root: ``python benchmarks/reliability_simulated.py [coverage|tests|gaps|icc|flags …]``;
 ``--datasets 400`` is the number of studies (0: those kept), ``--raters fixed --sizes 50`` gives only these rows. They
 are kept in ``--store``, so that a run that was stopped goes on where it was.
 
@@ -186,6 +186,14 @@ def coverage(args: argparse.Namespace) -> None:
         show(done, f"| {raters} | {n} × {m} | {kind[0]}, {kind[1]}", widths=False)
 
 
+def tests(args: argparse.Namespace) -> None:
+    """Print coverage for designs on which tests of few raters were tried out first."""
+    heading()
+    for (n, m), kind in product(((40, 3), (40, 5), (60, 9), (40, 30)), KINDS):
+        done = studies(args.store, People(*kind), n, m, m, "random", args.datasets)
+        show(done, f"| random | {n} × {m} | {kind[0]}, {kind[1]}", widths=False)
+
+
 def gaps(args: argparse.Namespace) -> None:
     """Print coverage and, in brackets, the mean width over what is needed: that of the estimates' own spread."""
     heading()
@@ -313,7 +321,7 @@ def _flagged(ratings: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", default=["coverage", "gaps", "icc", "components", "flags"])
+    parser.add_argument("what", nargs="*", default=["coverage", "tests", "gaps", "icc", "components", "flags"])
     parser.add_argument("--datasets", type=int, default=400)
     parser.add_argument("--raters", nargs="+", default=["random", "fixed"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[3, 5, 8, 50])
@@ -323,7 +331,9 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for what in args.what:
-        {"coverage": coverage, "gaps": gaps, "icc": icc, "components": components, "flags": flags}[what](args)
+        {"coverage": coverage, "tests": tests, "gaps": gaps, "icc": icc, "components": components, "flags": flags}[
+            what
+        ](args)
 
 
 if __name__ == "__main__":

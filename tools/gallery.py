@@ -6,8 +6,10 @@ its three widths side by side.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,8 +29,8 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dis
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 
-def results() -> dict[str, Any]:
-    """Return a small result of every kind, by the native engine."""
+def results(wanted: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a small result of every kind, or of those that are wanted, by the native engine."""
     two = Truth(effects=(0.6,), thresholds=(-1, 0, 1), participant_sd=(0.4, 0.0), item_sd=(0.4, 0.0))
     three = Truth(
         effects=(0.5, 1.1), thresholds=(-1.5, -0.3, 0.9, 2), participant_sd=(0.6, 0.2, 0.2), item_sd=(0.5, 0.2, 0.2)
@@ -41,22 +43,25 @@ def results() -> dict[str, Any]:
     formula = "rating ~ system + (1 | participant) + (1 | item)"
     design = {"kind": "counterbalanced", "texts_per_participant": 10}
     grid = Grid(truth=two, design=design, items=[20, 40], ratings_per_text=2, effect=[0.0, 0.3, 0.6])
-    return {
-        "comparison": ob.compare(study, engine="fast"),
-        "fit": ob.clmm(formula, study, link="probit", engine="fast").explain(),
-        "run": run(grid, ["lm", "clm"], datasets=40, engine="fast"),
-        "plan": ob.plan(
+    make: dict[str, Callable[[], Any]] = {
+        "comparison": lambda: ob.compare(study, engine="fast"),
+        "preferences": lambda: ob.compare(votes(), engine="fast"),
+        "fit": lambda: ob.clmm(formula, study, link="probit", engine="fast").explain(),
+        "run": lambda: run(grid, ["lm", "clm"], datasets=40, engine="fast"),
+        "plan": lambda: ob.plan(
             two,
             analysis=PlannedAnalysis("clm"),
             designs=Designs([20, 30, 40, 60, 80], [1, 2, 3], texts_per_participant=10),
             costs=Costs(rating=0.1, participant=1.0, currency="£"),
             simulation=Simulation(datasets=1500, max_per_design=500, null_datasets=0),
         ),
-        "reliability": ob.reliability.analyse(study),
-        "judge": ob.judges.analyse(judged(), "gpt"),
-        "scales": ob.scales.compare(*on_two_scales(), names=("five points", "slider")),
-        "reproduction": gladkoff2023.reproduce(),
+        "reliability": lambda: ob.reliability.analyse(study),
+        "judge": lambda: ob.judges.analyse(judged(), "gpt"),
+        "scales": lambda: ob.scales.compare(*on_two_scales(), names=("five points", "slider")),
+        "logs": judgements,
+        "reproduction": gladkoff2023.reproduce,
     }
+    return {name: made() for name, made in make.items() if not wanted or name in wanted}
 
 
 def on_two_scales() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -72,6 +77,38 @@ def on_two_scales() -> tuple[dict[str, Any], dict[str, Any]]:
         {**columns, "rating": np.clip(np.round(3 + five), 1, 5)},
         {**columns, "rating": np.clip(50 + 18 * slider, 0, 100)},
     )
+
+
+def votes() -> dict[str, Any]:
+    """Return preferences of eight raters between three systems, of which one is better."""
+    rng = np.random.default_rng(3)
+    names, strength = ["baseline", "fine-tuned", "with retrieval"], np.array([0.0, 0.3, 0.9])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    rows = [(f"P{r}", f"i{i}", *pairs[k]) for r in range(8) for i in range(10) for k in range(3)]
+    gap = [strength[a] - strength[b] + rng.logistic() for *_, a, b in rows]
+    winner = ["tie" if abs(g) < 0.4 else "model_a" if g > 0 else "model_b" for g in gap]
+    return {"rater": [row[0] for row in rows], "item": [row[1] for row in rows],
+            "model_a": [names[row[2]] for row in rows], "model_b": [names[row[3]] for row in rows],
+            "winner": winner}  # fmt: skip
+
+
+def judgements() -> Any:
+    """Return a comparison of three models from a log of judgements."""
+    rng = np.random.default_rng(6)
+    hard = rng.normal(scale=1.5, size=80)
+    scores = {name: np.clip(np.round(6.5 + shift + hard + rng.normal(size=80)), 1, 10)
+              for name, shift in {"baseline": 0.0, "fine-tuned": 0.2, "with retrieval": 0.8}.items()}  # fmt: skip
+    lines = [
+        json.dumps(
+            {"question_id": 81 + n, "turn": 1, "model": name, "judge": ["gpt-4", "single-v1"], "score": float(score)}
+        )
+        for name, own in scores.items()
+        for n, score in enumerate(own)
+    ]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "judgements.jsonl"
+        file.write_text("\n".join(lines), encoding="utf-8")
+        return ob.logs.compare(file)
 
 
 def judged() -> dict[str, Any]:
@@ -129,16 +166,12 @@ def photograph_app(file: Path) -> None:
     threading.Thread(target=server.serve, daemon=True).start()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        tab = browser.new_context(viewport={"width": 1100, "height": 2900}).new_page()
+        tab = browser.new_context(viewport={"width": 1360, "height": 900}).new_page()
         tab.goto(server.address)
         tab.click("#demo")
-        tab.wait_for_selector("#compare:not([hidden])", timeout=120000)
-        tab.select_option("#engine", "fast")
-        tab.click("[data-job=compare]")
-        tab.wait_for_selector("[data-of=compare] iframe", timeout=240000)
-        tab.frame_locator("[data-of=compare] iframe").locator("h1").wait_for(timeout=60000)
+        tab.wait_for_selector("[data-of=compare] img", timeout=120000)
         tab.wait_for_selector("#engine-note:has-text('R ')", timeout=120000)
-        tab.evaluate("document.querySelector('iframe').style.height = '560px'")
+        tab.wait_for_timeout(500)
         tab.screenshot(path=file, full_page=True)
         browser.close()
     server.close()

@@ -6,6 +6,7 @@ The studies are those of an independent audit of version 0.2.0, which called hal
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -113,6 +114,7 @@ def test_ratings_without_variation_have_an_exact_test_and_words_that_fit(
     if row["conf_low"] is not None:
         assert -4 <= row["conf_low"] <= row["difference"] <= row["conf_high"] <= 4
     for text in (found.latex(), found.markdown(), found._repr_html_(), found.page().html()):
+        text = re.sub(r"base64,[\w+/=]*", "", text)  # pictures
         assert "NaN" not in text and ">nan<" not in text
     data.to_csv(tmp_path / "x.csv", index=False)
     assert main(["compare", str(tmp_path / "x.csv"), "--engine", "fast"]) == 0

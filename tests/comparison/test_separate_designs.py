@@ -74,8 +74,8 @@ def compared(table: pd.DataFrame, **options) -> ob.comparison.Comparison:
 @pytest.mark.slow
 def test_unbalanced_blocks_mislead_unless_they_are_in_the_model() -> None:
     """A block that is a point harder and has most texts of B: 20 studies without a difference between A and B."""
-    naive = [compared(study(seed)).pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
-    ours = [compared(study(seed), blocks="dataset").pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
+    naive = [compared(study(seed), blocks="none").pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
+    ours = [compared(study(seed)).pairs["p_value"][0].as_py() < 0.05 for seed in range(20)]
     assert sum(naive) >= 18 and sum(ours) <= 4  # five or more of 20 at .05 have a probability of .003
     found = compared(study(1, effect=0.5), blocks="dataset")
     (pair,) = found.pairs.to_pylist()
@@ -113,7 +113,7 @@ def test_each_block_by_itself_is_corrected_over_all(tmp_path: Path, capsys: pyte
     words = ["compare", str(tmp_path / "ratings.csv"), "--engine", "fast", "--model", "lmer"]
     assert main([*words, "--by", "dataset"]) == 0
     assert "easy: " in capsys.readouterr().out
-    assert main([*words, "--block", "dataset", "--covariates", "place"]) == 0
+    assert main([*words, "--block", "dataset", "--covariates", "place", "--explain"]) == 0
     assert "adjusted for dataset and place" in " ".join(capsys.readouterr().out.split())
 
 
@@ -128,3 +128,125 @@ def test_columns_that_cannot_be_predictors_are_refused() -> None:
     confounded = table[(table.dataset == "easy") == (table.system == "A")]
     with pytest.raises(InputError, match="systems cannot be told from their participants and items and dataset"):
         compared(confounded, blocks="dataset")
+
+
+def medians(seed: int, harder: float = 1.0) -> pd.DataFrame:
+    """Medians of texts: LOLS on three datasets, one other system on each; the others' datasets are easier."""
+    random = np.random.default_rng([17, seed])
+    rows = []
+    for dataset, other, ease in (("bagel", "Dusek", 0.0), ("hotel", "RNNLG", harder), ("restaurant", "RNNLG", harder)):
+        for item in range(40):
+            own = random.normal(0, 0.4)
+            for system in ("LOLS", other):
+                rows.append((dataset, f"{dataset}{item}", system, 4 + ease + own + random.normal(0, 0.5)))
+    return pd.DataFrame(rows, columns=["dataset", "item", "system", "rating"]).round(2)
+
+
+def test_a_dataset_that_only_some_systems_have_is_named_and_kept_apart() -> None:
+    """LOLS and Dusek share one dataset: the difference is the one within it, not that with easier ones mixed in."""
+    table = medians(1)
+    shared = table[table.dataset == "bagel"].groupby("system").rating.mean()
+    found = ob.compare(table, participant="none", engine="fast", model="lmer")
+    (pair,) = (row for row in found.pairs.to_pylist() if {row["system_a"], row["system_b"]} == {"LOLS", "Dusek"})
+    sign = 1 if pair["system_a"] == "LOLS" else -1
+    assert sign * pair["difference"] == pytest.approx(shared["LOLS"] - shared["Dusek"], abs=0.05)
+    assert sign * pair["raw_difference"] > 0.5 + shared["LOLS"] - shared["Dusek"]
+    (said,) = (one for one in found.findings if one.code == "block-in-model")
+    assert said.values["block"] == "dataset" and "Dusek and RNNLG were not rated in every dataset" in said.text
+    assert "systems-differ-in-block" not in codes(found.findings)
+    assert "dataset" not in ob.compare(
+        table, participant="none", engine="fast", model="lmer", options=CompareOptions(blocks="none")
+    ).models["formula"][0].as_py()  # fmt: skip
+
+
+def test_languages_are_never_pooled_in_silence() -> None:
+    table = study(3, shift=0.0)
+    table["language"] = np.where(table.place % 2 == 0, "de", "en")
+    told = {
+        one.values["block"]: one for one in compared(table).findings if one.code in ("blocks-pooled", "block-in-model")
+    }
+    assert told.keys() == {"dataset", "language"}
+    even = table[table.place < 8]
+    (pooled,) = (
+        one for one in compared(even).findings if one.code == "blocks-pooled" and one.values["block"] == "language"
+    )
+    assert pooled.severity == "warning" and "by" in pooled.remedy
+    own = table.drop(columns="language").assign(native_language=np.where(table.participant < "p5", "de", "en"))
+    assert {one.values["block"] for one in compared(own, blocks=None).findings if "block" in one.values} == {"dataset"}
+    apart = table[(table.language == "de") == (table.system == "A")]
+    assert "block-confounded" in codes(compared(apart).findings)
+
+
+def test_learning_is_found_where_it_is_and_where_it_is_not() -> None:
+    """Ratings fall by half a point from trial to trial in one table and not in the other."""
+    table = study(6, shift=0.0).sample(frac=1, random_state=1)
+    trial = table.groupby("participant").cumcount() + 1
+    tired = table.assign(rating=table.rating - 0.5 * trial)
+    found = compared(tired, blocks="none", covariates="trial_order")
+    (effect,) = (one for one in found.findings if one.code == "covariate-effect")
+    assert effect.values["estimate"] == pytest.approx(-0.5, abs=0.15)
+    assert any(
+        one.code.endswith("block-interaction") and one.values["block"] == "trial_order" for one in found.findings
+    )
+    assert "trial_order" in found.models["formula"][0].as_py()
+    shown = compared(tired.assign(page_order=trial), blocks="none")  # a column that says it: reported, not in the model
+    (seen,) = (one for one in shown.findings if one.code == "covariate-effect")
+    assert seen.values["name"] == "page_order" and "page_order" not in shown.models["formula"][0].as_py()
+    assert "no-covariate-effect" in codes(compared(table.assign(position=trial), blocks="none").findings)
+
+
+def magnitudes(seed: int, ratio: float = 1.5) -> pd.DataFrame:
+    """Ratings as ratios: every rater has a modulus between 1 and 1000."""
+    random = np.random.default_rng([18, seed])
+    modulus = 10 ** random.uniform(0, 3, 8)
+    p, i, s = (one.ravel() for one in np.indices((8, 15, 2)))
+    rating = (
+        modulus[p] * np.where(s == 1, ratio, 1.0) * np.exp(random.normal(0, 0.2, 15)[i] + random.normal(0, 0.3, len(s)))
+    )
+    names = {"participant": [f"p{k}" for k in p], "item": [f"i{k}" for k in i], "system": np.array(["A", "B"])[s]}
+    return pd.DataFrame({**names, "rating": rating})
+
+
+def test_magnitudes_are_ratios_whatever_the_modulus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = magnitudes(1)
+    found = ob.compare(table, engine="fast", options=CompareOptions(magnitude=True))
+    (pair,) = found.pairs.to_pylist()
+    sign = 1 if pair["system_a"] == "B" else -1
+    logs = table.assign(rating=np.log(table.rating)).groupby("system").rating.mean()
+    assert sign * pair["difference"] == pytest.approx(logs["B"] - logs["A"], abs=1e-6)  # complete and balanced
+    rescaled = table.assign(rating=table.rating * table.participant.map({f"p{k}": 7.0**k for k in range(8)}))
+    again = ob.compare(rescaled, engine="fast", options=CompareOptions(magnitude=True)).pairs.to_pylist()[0]
+    assert again["p_value"] == pytest.approx(pair["p_value"], rel=0.05)  # the variance of moduli has no part in it
+    assert f"{np.exp(logs['B'] - logs['A']):.3g} times as high as A" in found.answer
+    assert found.pairs["conf_low"][0].as_py() < np.log(1.5) < found.pairs["conf_high"][0].as_py()
+    plain = ob.compare(table, engine="fast").pairs.to_pylist()[0]
+    assert plain["p_value"] > 100 * pair["p_value"]  # on the raw scale the largest moduli decide
+    table.to_csv(tmp_path / "m.csv", index=False)
+    assert main(["compare", str(tmp_path / "m.csv"), "--engine", "fast", "--magnitude"]) == 0
+    assert "times as high as A" in capsys.readouterr().out
+    with pytest.raises(InputError, match="1 of 240 ratings are 0 or below, and magnitudes are ratios"):
+        ob.compare(
+            table.assign(rating=[0.0, *table.rating[1:]]),
+            engine="fast",
+            force=True,
+            options=CompareOptions(magnitude=True),
+        )
+    with pytest.raises(InputError, match="magnitudes have no categories"):
+        ob.compare(table, estimand="latent", options=CompareOptions(magnitude=True))
+
+
+def test_rankme_is_compared_as_magnitudes(shared: Path) -> None:
+    file = shared / "data" / "real" / "rankme_stp1_rankME.csv"
+    if not file.exists():
+        pytest.skip("the real files are not here")
+    found = ob.compare(file, engine="fast", options=CompareOptions(magnitude=True))
+    order = [row["system"] for row in found.rows("ranking", "informativeness")]
+    assert order == ["slug2slug", "baseline", "sheffield_v2"]
+    raw = pd.read_csv(file)
+    logs = {}
+    for k in (1, 2, 3):
+        for team, value in zip(raw[f"team{k}"], raw[f"informativeness{k}"], strict=True):
+            logs.setdefault(team, []).append(np.log(value))
+    (pair,) = (row for row in found.rows("pairs", "informativeness")
+               if {row["system_a"], row["system_b"]} == {"slug2slug", "sheffield_v2"})  # fmt: skip
+    assert pair["difference"] == pytest.approx(np.mean(logs["slug2slug"]) - np.mean(logs["sheffield_v2"]), abs=0.02)

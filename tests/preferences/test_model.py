@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import ordbridge as ob
 from ordbridge.preferences.fitting import fit_tied, restricted
@@ -117,16 +118,31 @@ def test_restricted_variances_are_larger(pairs: pd.DataFrame) -> None:
     assert (restricted(data).sd > fit_tied(data).sd).all()
 
 
+def _errors(covariance: np.ndarray) -> list[float]:
+    return np.sqrt(np.diag(covariance)).tolist()
+
+
 @pytest.mark.slow
 def test_arena_as_in_tmb(folder: Path) -> None:
     """8,931 votes on 59 systems; TMB needed 340 s for the same optimum."""
     votes = pd.read_csv(folder / "llmfao_crowd_pairs.csv")
     names = pd.read_csv(folder / "llmfao_systems.csv")["system"]
-    scores = pd.read_csv(folder / "scores_llmfao.csv").set_index("system")["score"]
+    table = pd.read_csv(folder / "scores_llmfao.csv").set_index("system")
+    scores = table["score"]
     fit = ob.prefer(votes, outcome="y3", rater="rater", item="item", engine="fast", **COLUMNS)
     found = pd.Series({names[int(name)]: value for name, value in fit.coef.items()})
     assert (found - found.mean() - scores).abs().max() < 2e-4
     assert fit.variances["std_dev"].to_pylist() == pytest.approx([0.788, 0.914], abs=1e-3)
+    V = np.asarray(fit.covariance)
+    centred = np.eye(59) - 1 / 59
+    own = {
+        names[int(name)]: error for name, error in zip(sorted(fit.coef), _errors(centred @ V @ centred), strict=True)
+    }
+    assert (pd.Series(own) / table["se"]).to_numpy() == pytest.approx(1.0, abs=2e-3)
+    by_code = np.array([fit.coef[name] for name in sorted(fit.coef)])
+    a, b = np.triu_indices(59, 1)
+    z = (by_code[a] - by_code[b]) / np.sqrt(V[a, a] + V[b, b] - 2 * V[a, b])
+    assert (2 * stats.norm.sf(np.abs(z)) * len(a) < 0.05).sum() == 118  # Bonferroni; TMB's Wald tests say the same
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -15,7 +15,7 @@ import pytest
 from ordbridge.render.html import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("comparison", "fit", "run", "plan", "reliability", "judge", "scales", "reproduction")
+KINDS = ("comparison", "preferences", "fit", "run", "plan", "reliability", "judge", "scales", "logs", "reproduction")
 EVERY = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -96,11 +96,11 @@ def test_tables_sort_and_copy(tab: Any, tmp_path: Path) -> None:
     button = tab.get_by_role("button", name="share")
     button.focus()
     tab.keyboard.press("Enter")
-    assert tab.evaluate(shown.format(1)) == ["-2", "1e-05", "0.123", "0.123", "9", "10", "–"]
+    assert tab.evaluate(shown.format(1)) == ["−2", "1e-05", "0.123", "0.123", "9", "10", "–"]
     assert tab.evaluate(shown.format(0))[:4] == ['e"f', "g, h", "$f$", "d|e"]  # by the numbers in full
     assert tab.locator("th").nth(1).get_attribute("aria-sort") == "ascending"
     tab.keyboard.press("Enter")
-    assert tab.evaluate(shown.format(1)) == ["10", "9", "0.123", "0.123", "1e-05", "-2", "–"]
+    assert tab.evaluate(shown.format(1)) == ["10", "9", "0.123", "0.123", "1e-05", "−2", "–"]
     csv = copied(tab, "CSV").splitlines()
     assert csv[:4] == ["name,share", "a_b & c%,10.0", "[c] *,9.0", "d|e,0.12341"]
     assert "'=1+1,–" in csv and '"e""f",-2.0' in csv and '"g, h",1e-05' in csv

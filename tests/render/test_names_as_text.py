@@ -99,7 +99,7 @@ def test_a_name_may_be_anything_in_a_picture() -> None:
     assert max(map(len, labels)) <= 30 and not any("\n" in label for label in labels)
 
 
-PREAMBLE = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+PREAMBLE = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx}"
 TEX = pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here: apt-get install texlive-latex-base")
 
 

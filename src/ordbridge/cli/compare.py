@@ -19,7 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 SETTINGS = ("estimand", "reference", "adjust", "model", "formula", "engine", "conf_level", "force")
-SELDOM = ("correct", "link", "test", "timeout", "draws", "seed", "jobs", "store", "by", "blocks", "covariates")
+SELDOM = (
+    "correct",
+    "link",
+    "test",
+    "timeout",
+    "draws",
+    "seed",
+    "jobs",
+    "store",
+    "by",
+    "blocks",
+    "covariates",
+    "magnitude",
+    "quick",
+    "overall",
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +54,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         dest="blocks",
         nargs="+",
         metavar="COLUMN",
-        help="datasets, languages, sessions: in the model, tested",
+        help="datasets, languages, sessions: in the model, tested; none: not even those that are recognised",
     )
     parser.add_argument(
-        "--covariates", nargs="+", metavar="COLUMN", help="numbers such as length: in the model, centred"
+        "--covariates",
+        nargs="+",
+        metavar="COLUMN",
+        help="numbers such as length, or trial_order: in the model, centred",
+    )
+    parser.add_argument(
+        "--magnitude",
+        action="store_true",
+        help="ratings are magnitudes: compared as logarithms, differences are ratios",
     )
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument(
@@ -75,6 +98,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
+    parser.add_argument(
+        "--quick", action="store_true", help="the answer without ordinal model and bootstrap; says what is still open"
+    )
+    parser.add_argument(
+        "--overall",
+        nargs="*",
+        metavar="CRITERION=WEIGHT",
+        help="one ranking over all criteria, too; default: equal weights",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     log_options.add_options(parser, comparing=True)
     parser.add_argument("--pairs", action="store_true", help="also print the differences between all pairs")

@@ -20,6 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file of a scale, as for compare; two or more")
     for role in ("system", "item", "participant", "rating"):
         parser.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role} (default: recognised)")
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the scales (default: those of the files)")
     parser.add_argument("--criterion", metavar="COLUMN", help="column of the criterion; each is compared separately")
     own = ("system", "item", "participant", "rating", "criterion", "lower_is_better", "higher_is_better")
     reading.add_options(parser, without=own)
@@ -51,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     from ordbridge.scales import compare
 
     outputs.require_writable(args)
-    names = _names(args.files)
+    names = args.names or _names(args.files)
+    if len(names) != len(args.files) or len(set(names)) != len(names):
+        raise InputError(f"--names needs {len(args.files)} different names, one for each file")
     if len(names) < 2:
         raise InputError("name the files of at least two scales; one scale cannot be compared")
     if len(args.again) > len(names):

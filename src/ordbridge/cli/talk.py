@@ -20,7 +20,7 @@ from ordbridge.support.escaping import for_ascii, visible
 if TYPE_CHECKING:
     from ordbridge.support.progress import Progress
 
-PLAIN_SECONDS = 10.0  # between two lines where there is no terminal
+FIRST_SECONDS, PLAIN_SECONDS = 5.0, 10.0  # before the first line and between two, where there is no terminal
 
 
 def speak_ascii_where_needed() -> None:
@@ -86,13 +86,14 @@ def progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
             task = bar.add_task("starting")
             yield lambda p: bar.update(task, completed=p.done, total=p.total, description=str(p))
     else:
-        last = float("-inf")
+        last = time.monotonic() - PLAIN_SECONDS + FIRST_SECONDS
+        told = False
 
         def line(progress: Progress) -> None:
-            nonlocal last
+            nonlocal last, told
             now = time.monotonic()
-            if now - last >= PLAIN_SECONDS or progress.done >= progress.total:
-                last = now
+            if now - last >= PLAIN_SECONDS or (told and progress.done >= progress.total):
+                last, told = now, True
                 tell(str(progress))
 
         yield line

@@ -32,7 +32,12 @@ def as_typed(text: str, args: argparse.Namespace) -> str:
         return text
     text = in_backticks(text, args)
     named = re.compile(rf"(?<![\w.\-'\"])({'|'.join(map(re.escape, actions))})=(?!=)({VALUE})")
-    return named.sub(lambda found: _typed(actions[found[1]], found[2]), text)
+
+    def option(name: str, value: str) -> argparse.Action:
+        several = actions.get(f"{name}s")  # --systems A B, which Python writes as system=['A', 'B']
+        return several if value.startswith("[") and several is not None else actions[name]
+
+    return named.sub(lambda found: _typed(option(found[1], found[2]), found[2]), text)
 
 
 def in_backticks(text: str, args: argparse.Namespace) -> str:

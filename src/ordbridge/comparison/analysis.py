@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.comparison.blocks import ROLES
 from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
 from ordbridge.comparison.fitting import first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
-from ordbridge.comparison.points import ExpectedRatings, Fitter, PairTest, expected_ratings, means_of, point_tests
-from ordbridge.comparison.scale import Scale, read_scale
+from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
+from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
+from ordbridge.comparison.scale import Scale, on_grid, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
-from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.errors import FitError, InputError
 from ordbridge.fast.flags import separated_levels
 from ordbridge.formula import parse, quote
 from ordbridge.models.fit import Fit
@@ -30,7 +30,7 @@ from ordbridge.results.finding import found as noticed
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
-INTERACTION = 0.05  # below it, differences are said to depend on a block
+OPEN = {"bootstrap": "bootstrap that so few levels need", "lrt": "likelihood ratio tests"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,15 @@ class Request:
     covariates: tuple[str, ...] = ()
     """Numeric columns that are predictors beside the system, centred."""
 
+    recognise: bool = False
+    """Whether further blocks are recognised by their names."""
+    quick: bool = False
+    """Whether what takes long is left out, and named."""
+    magnitude: bool = False
+    """Whether ratings are magnitudes."""
+    orders: tuple[str, ...] = ()
+    """Numeric columns that say where something was rated; their effects are reported."""
+
     @property
     def beside(self) -> tuple[str, ...]:
         """All predictors beside the system."""
@@ -65,7 +74,7 @@ class Request:
     @property
     def wants_ordinal(self) -> bool:
         """Whether an ordinal model may be fitted at all."""
-        return self.model is None or KINDS[self.model].ordinal
+        return (self.model is None and not self.quick) or (self.model is not None and KINDS[self.model].ordinal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,34 +134,13 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
             ratings = ratings.filter(pc.is_valid(ratings[name]))
     if not ratings.num_rows:
         raise InputError("there is no rating of which system, participant and item are known")
-    ratings = _with_predictors(ratings, asked)
-    scale, response = read_scale(ratings["rating"], levels)
+    ratings = with_predictors(ratings, asked.blocks, asked.covariates)
+    scale, response = read_magnitudes(ratings["rating"]) if asked.magnitude else read_scale(ratings["rating"], levels)
     _check_systems(ratings["system"], asked.reference)
     ready = ratings.set_column(ratings.column_names.index("rating"), "rating", response)
     if asked.estimand == "latent":
         return _latent_analysis(ready, criterion, scale, asked)
     return _points_analysis(ready, criterion, scale, asked)
-
-
-def _with_predictors(ratings: pa.Table, asked: Request) -> pa.Table:
-    """Return the ratings with blocks as names and covariates as centred numbers, without rows that lack one."""
-    for name in asked.beside:
-        if name not in ratings.column_names or name in ROLES:
-            others = [other for other in ratings.column_names if other not in ROLES]
-            raise InputError(f"{name!r} is not a further column; there are {', '.join(others) or 'none'}")
-        ratings = ratings.filter(pc.is_valid(ratings[name]))
-    for name in asked.beside:
-        column = ratings[name].cast(pa.string())
-        if name in asked.covariates:
-            try:
-                numbers = ratings[name].cast(pa.float64())
-            except pa.ArrowInvalid:
-                raise InputError(
-                    f"the covariate {name!r} has values that are not numbers; give it as a block"
-                ) from None
-            column = pc.subtract(numbers, pc.mean(numbers))
-        ratings = ratings.set_column(ratings.column_names.index(name), name, column)
-    return ratings
 
 
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
@@ -201,7 +189,14 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
     if asked.beside:
         notes.append(noticed("adjusted-for", names=list(asked.beside)))
-    notes += [_interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    notes += filter(None, (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders)))
+    if asked.magnitude:
+        alone = [] if "participant" in groups else [noticed("modulus-unknown")]
+        notes += [noticed("magnitudes"), *alone]
+    if asked.quick and scale.ordinal:
+        notes.append(noticed("quick-answer", open="what R's ordinal model says of the same pairs"))
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
     about = {name: number for one in tests for name, number in one.about.items()}
@@ -231,22 +226,6 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
     """Return names as text, numbers as they are."""
     values = np.array(column.to_pylist(), dtype=object)
     return values.astype(float) if pa.types.is_floating(column.type) else values.astype(str)
-
-
-def _interaction(block: str, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> Finding:
-    """Test whether differences between systems depend on a block."""
-    try:
-        if not means.formula:
-            raise FitError(means.problem or "there is no model of all systems")
-        crossed = f"system:{quote(block)}"
-        formula = means.formula.replace("rating ~ system", f"rating ~ system + {crossed}", 1)
-        fit = fitter("lmer" if "|" in formula else "lm", formula, numbers)
-        p = float(fit.test(crossed, method="f").to_pylist()[0]["p_value"])
-    except FitTimeout:
-        raise
-    except (FitError, InputError, np.linalg.LinAlgError) as failure:
-        return noticed("block-untested", block=block, reason=str(failure).rstrip("."))
-    return noticed("block-interaction" if p < INTERACTION else "no-block-interaction", block=block, p=p)
 
 
 def _groups(ready: pa.Table) -> dict[str, np.ndarray]:
@@ -284,6 +263,7 @@ def _beside(
     if separated := _separated(ready, scale):
         return None, [noticed("no-latent-difference", what=_in_words(separated[0]))]
     try:
+        ready = _in_categories(ready, scale)
         structure = _structure(ready, scale, asked)
         fit, notes = _fitted(ready, structure, asked)
         found = effects(fit, "system", on="latent")
@@ -299,9 +279,8 @@ def _beside(
 
 def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
     """Compare systems on the latent scale of an ordinal model."""
+    ratings, ready = ready, _in_categories(ready, scale)
     structure = _structure(ready, scale, asked)
-    if not KINDS[structure.model].ordinal:
-        raise InputError("estimand='latent' is for ordered categories; a slider has differences in points")
     if len(scale.labels) == 1:
         raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
@@ -310,6 +289,9 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     if separated:
         notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
+    if asked.quick and asked.test == "auto" and test in ("bootstrap", "lrt"):
+        notes.append(noticed("quick-answer", severity="warning", open=f"the {OPEN[test]}"))
+        test = "wald" if fit.problem.model == "clm" else "t"
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():
         raise FitError(f"{fit.problem.formula} has no finite latent differences")
@@ -320,7 +302,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         asked.draws, (alpha / (asked.criteria * len(pairs)), alpha), structure.balanced,
         asked.criteria * (1 if structure.balanced else len(pairs)), asked.seed, asked.jobs, asked.store, asked.progress,
     )  # fmt: skip
-    df = _student(fit, found, pairs) if needs_student(fit) else None
+    df = _student(fit, found, pairs) if needs_student(fit) or test == "t" else None
     student = None if df is None else StudentDf(df.df[k:], df.notes)
     compared, said, draws = latent_differences(fit, found, pairs, test, student, resampling)
     error = np.sqrt(np.maximum(np.diag(found.covariance)[:k], 0.0))
@@ -330,7 +312,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     few = structure.few or tuple(group for group, levels in sizes.items() if levels < FEW)
     return Analysis(
         criterion=criterion,
-        ratings=ready,
+        ratings=ratings,
         scale=scale,
         estimand="latent",
         systems=names,
@@ -350,6 +332,14 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         few=tuple(f"{sizes[group]} {group}s" for group in few if group in sizes),
         notes=tuple(dict.fromkeys((*structure.notes, *notes, *said))),
     )
+
+
+def _in_categories(ready: pa.Table, scale: Scale) -> pa.Table:
+    """Return the ratings as an ordinal model takes them."""
+    if scale.kind != "slider":
+        return ready
+    grid = on_grid(ready["rating"].combine_chunks())
+    return ready.set_column(ready.column_names.index("rating"), "rating", grid)
 
 
 def _wald(fit: Fit, found: Effects, pairs: Sequence[tuple[int, int]]) -> Latent:
@@ -388,10 +378,13 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     if asked.formula is not None:
         _check_formula(asked.formula, ready)
         mixed = bool(parse(asked.formula, ready.column_names).random)
-        usual = ("clmm" if mixed else "clm") if scale.ordinal else ("lmer" if mixed else "lm")
+        usual = (
+            ("clmm" if mixed else "clm") if scale.ordinal or asked.estimand == "latent" else ("lmer" if mixed else "lm")
+        )
         return ChosenModel(asked.model or usual, (asked.formula,))
     if asked.model is None:
-        return choose(ready, scale, asked.beside)
+        as_asked = replace(scale, kind="ordinal") if asked.estimand == "latent" else scale
+        return choose(ready, as_asked, asked.beside)
     if asked.model in ("clm", "lm"):
         return ChosenModel(asked.model, (f"rating ~ {' + '.join(['system', *map(quote, asked.beside)])}",))
     kind = "ordinal" if KINDS[asked.model].ordinal else "slider"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -16,13 +17,16 @@ from ordbridge.comparison.blocks import apart, by_column
 from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
-from ordbridge.comparison.result import Comparison
+from ordbridge.comparison.overall import OVERALL, criteria_rows, overall_ratings, weights_of
+from ordbridge.comparison.predictors import TRIAL, Blocks, recognised_blocks, recognised_orders, with_trial_order
+from ordbridge.comparison.result import TABLES, Comparison
 from ordbridge.comparison.result_rows import (
     design_row,
     model_rows,
     pair_rows,
     ranking_rows,
     share_rows,
+    stability_rows,
     tables,
     turned,
 )
@@ -41,7 +45,7 @@ from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
-from ordbridge.support.progress import Progress, part_of
+from ordbridge.support.progress import Progress, of_parts, part_of
 
 CORRECT = ("criteria", "none")
 UNSAID = ("refitted-natively",)  # which the note on the bootstrap says
@@ -55,8 +59,10 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
-FEW = ("few-raters", "few-items")
+ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
+FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
+THESE = "The answer is not about others."
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,21 @@ class CompareOptions:
         A column: each of its values has an answer of its own, corrected over all of them.
     blocks
         Columns of blocks such as datasets, languages, sessions: fixed effects beside the system, and a test of whether
-        differences depend on them.
+        differences depend on them. Default: those that are recognised by their names and unevenly spread over systems;
+        ``"none"`` for none.
     covariates
-        Numeric columns such as length or position: predictors beside the system, centred.
+        Numeric columns such as length or position: predictors beside the system, centred. ``"trial_order"`` is the
+        place of a rating among those of its participant, in the order of the file; whether differences between systems
+        change with it, by learning or tiring, is tested, too.
+    magnitude
+        Ratings are magnitudes: each rater's ratios to a modulus of their own. They are compared as logarithms, so that
+        effects of raters are their moduli, and differences are ratios.
+    quick
+        The answer without what takes long, the ordinal model beside differences in points and the bootstrap of the
+        latent scale; a finding says what is still open.
+    overall
+        One ranking over all criteria, beside those of each: ``"equal"`` weights, or a weight for each criterion that
+        counts, as a mapping or as texts such as ``"fluency=2"``.
     """
 
     correct: str = "criteria"
@@ -100,8 +118,11 @@ class CompareOptions:
     store: str | PathLike[str] | None = None
     progress: Callable[[Progress], None] | None = None
     by: str | None = None
-    blocks: str | Sequence[str] = ()
+    blocks: str | Sequence[str] | None = None
     covariates: str | Sequence[str] = ()
+    magnitude: bool = False
+    quick: bool = False
+    overall: str | Mapping[str, float] | Sequence[str] | None = None
 
 
 def compare(
@@ -193,6 +214,8 @@ def compare(
         common = {"reference": reference, "conf_level": conf_level, "model": model, "engine": engine}
         return compare_logs(data, adjust=adjust or "holm", **common)  # type: ignore[return-value, arg-type]
     options = CompareOptions() if options is None else options
+    if options.magnitude and (estimand == "latent" or model in ("clm", "clmm")):
+        raise InputError("magnitudes have no categories; leave out magnitude, or the ordinal model")
     asked = _question(estimand, reference, model, formula, engine, conf_level, options)
     choice("correct", options.correct, CORRECT)
     adjust = adjust or ("holm" if reference is None else "dunnett")
@@ -211,12 +234,34 @@ def compare(
     if "system" not in ratings.table.column_names:
         raise InputError(_without_system(ratings))
     noticed = (*check(ratings).findings, *ratings.notes)
+    if options.magnitude or has(noticed, "spans-scored"):  # neither has an upper end
+        noticed = tuple(one for one in noticed if one.code != "outside-scale")
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
         return _unanswered(ratings, noticed, {"adjust": adjust, "correct": options.correct, **_settings(asked)})
-    parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by)
-    answers, failures = _analyses(ratings, parts, asked)
-    noticed = (*(one for one in noticed if one.code != "systems-share-no-items"), *said)
+    parts, said = _parts(ratings, has(noticed, "duplicated-rows"), options.by, asked)
+    if options.overall is not None:
+        part, weighted = _overall(ratings, parts, options)
+        parts, said = [*parts, part], [*said, weighted]
+    answers, failures = _analyses(ratings, parts, asked, options.by)
+    noticed = (*(one for one in noticed if one.code not in ANSWERED), *said)
     return _result(ratings, noticed, answers, failures, adjust, options.correct, asked)
+
+
+def _overall(
+    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], options: CompareOptions
+) -> tuple[tuple[str | None, str, pa.Table], Finding]:
+    """Return the ratings of all criteria together, as a part of its own, and what its weights are."""
+    criteria = [name for name, criterion, _ in parts if criterion and name == criterion]
+    if len(criteria) < 2 or len(criteria) < len(parts) or options.magnitude or options.overall is None:
+        raise InputError(
+            "overall is for ratings on several criteria whose systems share items, without by or magnitude"
+        )
+    if OVERALL in criteria:
+        raise InputError(f"there is a criterion {OVERALL!r} already; leave overall out, or rename that criterion")
+    known = {criterion: (table, _levels(ratings, table)) for _, criterion, table in parts}
+    weights = weights_of(options.overall, [str(one) for one in criteria])
+    table, said = overall_ratings(known, weights, ratings.lower_is_better)
+    return (OVERALL, OVERALL, table), said
 
 
 def _without_system(ratings: RatingTable) -> str:
@@ -274,15 +319,19 @@ def _question(
         estimand, reference, model, formula, options.link, engine_name(engine), options.test, conf_level,
         options.draws, options.seed, options.jobs, seconds("timeout", options.timeout), options.store, options.progress,
         blocks=_listed(options.blocks), covariates=_listed(options.covariates),
+        recognise=options.blocks is None and formula is None, magnitude=options.magnitude,
+        quick=options.quick,
     )  # fmt: skip
 
 
-def _listed(columns: str | Sequence[str]) -> tuple[str, ...]:
+def _listed(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    if columns is None or columns in ("none", ["none"], ("none",)):
+        return ()
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def _parts(
-    ratings: RatingTable, copied: bool, by: str | None
+    ratings: RatingTable, copied: bool, by: str | None, asked: Request
 ) -> tuple[list[tuple[str | None, str, pa.Table]], list[Finding]]:
     """Return what is analysed by itself: criteria, blocks, systems without common items. Copies count once.
 
@@ -290,6 +339,8 @@ def _parts(
     """
     table = _with_names_of_the_file(ratings)
     table = _without_copies(table) if copied else table
+    if TRIAL in asked.covariates and TRIAL not in table.column_names:
+        table = with_trial_order(table)
     criteria = [("", table)] if "criterion" not in table.column_names else by_column(table, "criterion")
     if "criterion" in table.column_names:
         order = list(dict.fromkeys(table["criterion"].cast(pa.string()).drop_null().to_pylist()))
@@ -307,16 +358,24 @@ def _parts(
 
 
 def _analyses(
-    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], asked: Request
+    ratings: RatingTable, parts: Sequence[tuple[str | None, str, pa.Table]], asked: Request, by: str | None
 ) -> tuple[list[Analysis], dict[str | None, Exception]]:
     """Analyse each part; what cannot be answered is kept beside those that can."""
     asked = replace(asked, criteria=len(parts))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
+    of_file = {*_columns(ratings.recognised).values(), *(() if by is None else (by,))}
+    started = time.monotonic()
     for place, (name, criterion, part) in enumerate(parts):
+        if place and asked.progress is not None and asked.estimand == "points":
+            asked.progress(of_parts(place, len(parts), time.monotonic() - started))
         try:
             its = replace(asked, progress=part_of(asked.progress, place, len(parts)))
+            blocks = recognised_blocks(part, {*of_file, *asked.beside}) if asked.recognise else Blocks()
+            orders = recognised_orders(part, {*of_file, *asked.beside}) if asked.formula is None else ()
+            its = replace(its, blocks=(*its.blocks, *blocks.columns), orders=orders)
             answer = analyse(part, name, _levels(ratings, part), its)
+            answer = replace(answer, notes=tuple(dict.fromkeys((*blocks.findings, *answer.notes))))
             answers.append(replace(answer, lower_is_better=criterion in ratings.lower_is_better))
         except FitTimeout:
             raise
@@ -367,7 +426,7 @@ def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
 
 def _settings(asked: Request) -> dict[str, Any]:
     names = ("estimand", "reference", "model", "formula", "link", "engine", "test", "conf_level", "seed", "blocks",
-             "covariates")  # fmt: skip
+             "covariates", "magnitude")  # fmt: skip
     return {name: getattr(asked, name) for name in names}
 
 
@@ -382,7 +441,7 @@ def _result(
 ) -> Comparison:
     alpha = 1.0 - asked.conf_level
     corrected = _corrected(answers, adjust, correct == "criteria", alpha)
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     said: list[Finding] = []
     for name, failure in failures.items():
         said.append(found("no-answer" if isinstance(failure, FitError) else "not-usable", name, reason=str(failure)))
@@ -391,12 +450,15 @@ def _result(
         pairs = pair_rows(answer, its, _latent_different(answer, adjust, alpha), alpha)
         rows["pairs"] += [turned(row) for row in pairs] if answer.lower_is_better and asked.reference is None else pairs
         rows["shares"] += share_rows(answer)
+        rows["stability"] += (stable := stability_rows(answer, its, alpha))
+        said += _stable(stable, len(answer.systems))
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
         said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
+    rows["criteria_together"] += criteria_rows(answers, asked.conf_level)
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
-    parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) else "parts"
+    parts = "criteria" if {answer.criterion for answer in answers} <= _criteria(ratings) | {OVERALL} else "parts"
     settings = _settings(asked) | {"adjust": adjust, "correct": correct, "comparisons": family, "over": parts}
     settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(
@@ -409,6 +471,16 @@ def _result(
     disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
     kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
     return replace(made, findings=worst_first(kept))
+
+
+def _stable(rows: Sequence[Mapping[str, Any]], systems: int) -> list[Finding]:
+    """Say what a repetition would find, where there are several pairs."""
+    return [
+        found("stable-ranking", row["criterion"], n=row["pairs_that_differ"], kept=row["stable_ranking"],
+              same=row["same_order"])
+        for row in rows
+        if row["stable_ranking"] is not None and systems > 2
+    ]  # fmt: skip
 
 
 def _criteria(ratings: RatingTable) -> set[str | None]:
@@ -435,13 +507,17 @@ def _still_true(noticed: Sequence[Finding], answers: Sequence[Analysis]) -> list
     """Say of few raters or items that the test allows for them, where it does."""
     if not answers or any({"wald", "lrt"} & set(answer.differences.tests) for answer in answers):
         return list(noticed)
-    allowed = {"wald": "", "advice": ALLOWED}
-    return [replace(one, values={**one.values, **allowed}) if one.code in FEW else one for one in noticed]
+    return [
+        replace(one, values={**one.values, "wald": "", "advice": ALLOWED if one.values["n"] > FEW[one.code] else THESE})
+        if one.code in FEW
+        else one
+        for one in noticed
+    ]
 
 
 def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict[str, Any]) -> Comparison:
     """Return a comparison without an answer, because the ratings have errors."""
-    empty: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ranking", "pairs", "shares", "design", "models")}
+    empty: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     return Comparison(
         **tables(empty),
         recognised=_columns(ratings.recognised),

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ordbridge.comparison.family import NAMES
-from ordbridge.comparison.wording import Units, corrected_by, units
+from ordbridge.comparison.points import MANY
+from ordbridge.comparison.wording import Units, corrected_by, pair_sentences, units
 from ordbridge.models import fit_words
 from ordbridge.models.kinds import KINDS
 from ordbridge.render.layout import ShownTable
 from ordbridge.results.citations import COMPARISONS as REFERENCES
+from ordbridge.support.escaping import shortened
 from ordbridge.support.formatting import listed, p_text, stars
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
+MOST_MEANS = 12  # that are told in the results
+MANY_SYSTEMS = 12  # more of them are shown in clusters, and all in the report
+MOST_CLUSTERS = 10  # lines of the terminal, over all criteria
+LINE, NAMED = 62, 36  # characters for the columns of a cluster, and for its names: the rest counts how many more
 FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
     "points": {
@@ -35,21 +41,21 @@ TESTS = {
 }
 
 
-def caption(comparison: Comparison) -> str:
-    """Return what stands above the table."""
+def caption(comparison: Comparison, stars: bool = True) -> str:
+    """Return what stands above the table, which has stars for p-values or the p-values themselves."""
     designs = [comparison.rows("design", criterion)[0] for criterion in comparison.criteria]
     scales = dict.fromkeys(design["scale"] for design in designs)
     what = "Shares" if units(designs[0], comparison.settings["estimand"]).is_share else _quantity(comparison)
     scale = f" on a scale {next(iter(scales))}" if len(scales) == 1 else ""
-    n = comparison.settings["comparisons"]
-    how = "one comparison" if n == 1 else f"{NAMES[comparison.settings['adjust']]}, {n} comparisons"
+    n, corrected = comparison.settings["comparisons"], NAMES[comparison.settings["adjust"]]
+    how = f"; {corrected}, {n} comparisons" if n > 1 else ""
     text = f"{what}{scale}, with {100 * comparison.settings['conf_level']:g}% intervals."
     if comparison.settings["reference"] is not None:
-        marks = "* p < .05, ** p < .01, *** p < .001"
-        return f"{text} Differences from {comparison.settings['reference']}: {marks} ({how})."
+        marks = f"* p < .05, ** p < .01, *** p < .001{how}" if stars else f"with p-values{how}"
+        return f"{text} Differences from {comparison.settings['reference']}: {marks}."
     level = f"{comparison.alpha:.2g}".removeprefix("0")
-    shared = f"Systems that share a letter do not differ significantly (p ≥ {level}; {how})."
-    return f"{text} {shared} Bold: no system is significantly better."
+    shared = f"Systems that share a letter do not differ significantly (p ≥ {level}{how})."
+    return f"{text} {shared} Bold: no system is significantly better." if stars else f"{text} {shared}"
 
 
 def ranking_grid(comparison: Comparison) -> ShownTable:
@@ -71,6 +77,107 @@ def ranking_grid(comparison: Comparison) -> ShownTable:
     else:
         table[f"against {reference}"] = [marks.get(row["system"], "") for row in rows]
     return ShownTable(pa.table(table))
+
+
+def overview_grid(comparison: Comparison) -> ShownTable:
+    """Return the systems of the only criterion with their distance from the best one, or from the reference."""
+    [criterion] = comparison.criteria
+    design = comparison.rows("design", criterion)[0]
+    unit = units(design, comparison.settings["estimand"])
+    rows, first = ranking_grid(comparison), comparison.rows("ranking", criterion)[0]["system"]
+    other = comparison.settings["reference"] or first
+    pairs = {}
+    for row in comparison.rows("pairs", criterion):
+        ends = (row["conf_low"], row["conf_high"])
+        pairs[row["system_a"], row["system_b"]] = row
+        turned = (
+            {"conf_low": None, "conf_high": None} if None in ends else {"conf_low": -ends[1], "conf_high": -ends[0]}
+        )
+        pairs[row["system_b"], row["system_a"]] = {**row, "difference": -row["difference"], **turned}
+    found = [pairs.get((system, other)) for system in rows.table["system"].to_pylist()]
+    level = f"{100 * comparison.settings['conf_level']:g}%"
+    title = f"difference from {shortened(other, 16)}"
+    columns: dict[str, list[str]] = {
+        name: rows.table[name].to_pylist() for name in rows.table.column_names if not name.startswith("against ")
+    }
+    columns |= {
+        title: ["" if row is None else unit.value(row["difference"]) for row in found],
+        f"{level} CI ": ["" if row is None else _interval(row, unit) for row in found],
+        "p": ["" if row is None else _p(row["p_adjusted"]) for row in found],
+    }
+    return ShownTable(pa.table(columns), caption(comparison, stars=False))
+
+
+def caption_of_picture(comparison: Comparison) -> str:
+    """Say what the picture of the systems shows."""
+    ordinal = comparison.shares.num_rows > 0
+    return f"{'Categories chosen, and e' if ordinal else 'E'}xpected ratings"
+
+
+def results(comparison: Comparison) -> str:
+    """Return expected ratings and differences in sentences."""
+    level = f"{100 * comparison.settings['conf_level']:g} % CI"
+    sentences = []
+    for criterion in comparison.criteria:
+        unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
+        each = [
+            f"{unit.rating(row['estimate'])} for {row['system']}"
+            + ("" if row["conf_low"] is None else f" ({level} {_interval(row, unit)})")
+            for row in comparison.rows("ranking", criterion)[:MOST_MEANS]
+        ]
+        of = "" if criterion is None else f" for {criterion}"
+        sentences += [f"{_quantity(comparison)}{of}: {'; '.join(each)}.", *pair_sentences(comparison, criterion)]
+    return " ".join(sentences)
+
+
+def many_systems(comparison: Comparison) -> bool:
+    """Tell whether there are so many systems that their clusters stand for them."""
+    most = max(len(comparison.rows("ranking", criterion)) for criterion in comparison.criteria)
+    return comparison.settings["reference"] is None and most > MANY_SYSTEMS
+
+
+def clusters_grid(comparison: Comparison) -> ShownTable:
+    """Return a row for each cluster of systems, best first: the first rows of each criterion."""
+    found: dict[str, list[Any]] = {"criterion": [], "places": [], "rating": [], "systems": []}
+    hidden, most = 0, max(2, MOST_CLUSTERS // len(comparison.criteria))
+    for criterion in comparison.criteria:
+        unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
+        rows = comparison.rows("ranking", criterion)
+        groups = [[row for row in rows if row["cluster"] == k] for k in dict.fromkeys(row["cluster"] for row in rows)]
+        hidden += max(0, len(groups) - most)
+        for members in groups[:most]:
+            ends = members[0], members[-1]
+            found["criterion"].append(shortened(criterion or "", 16))
+            found["places"].append(" to ".join(dict.fromkeys(str(row["rank"]) for row in ends)))
+            found["rating"].append(" to ".join(dict.fromkeys(unit.value(row["estimate"]) for row in ends)))
+            found["systems"].append([row["system"] for row in members])
+    if comparison.criteria == (None,):
+        del found["criterion"]
+    room = LINE - sum(max(map(len, texts)) for name, texts in found.items() if name != "systems")
+    found["systems"] = [_within(names, min(room, NAMED)) for names in found["systems"]]
+    more = f" {hidden} further clusters are in the report." if hidden else ""
+    caption = f"No system is clearly below the first of its cluster.{more} {again(comparison)}"
+    return ShownTable(pa.table(found), caption.strip())
+
+
+def again(comparison: Comparison) -> str:
+    """Say how probably a repetition keeps the order of all pairs that differ."""
+    known = [row for row in comparison.stability.to_pylist() if row["stable_ranking"] is not None]
+    if not known:
+        return ""
+    where = [f" for {row['criterion']}" if row["criterion"] else "" for row in known]
+    of = [f"{100 * row['stable_ranking']:.0f} %{place}" for row, place in zip(known, where, strict=True)]
+    return f"Chance that a repetition keeps the order of all pairs that differ: {listed(of)}."
+
+
+def _within(names: list[str], size: int) -> str:
+    """Return as many names as fit, at least one, and how many more there are."""
+    kept = [names[0]]
+    for name in names[1:]:
+        if len(", ".join([*kept, name])) > size:
+            break
+        kept.append(name)
+    return ", ".join(kept) + (f" + {len(names) - len(kept)} more" if len(kept) < len(names) else "")
 
 
 def ratings_grid(comparison: Comparison) -> ShownTable:
@@ -161,6 +268,8 @@ def references(comparison: Comparison) -> list[str]:
 
 
 def _quantity(comparison: Comparison) -> str:
+    if comparison.settings.get("magnitude"):
+        return "Geometric means"
     return "Latent means" if comparison.settings["estimand"] == "latent" else "Expected ratings"
 
 
@@ -176,9 +285,11 @@ def _chance(row: dict[str, Any]) -> str:
 
 def _pairs_caption(comparison: Comparison) -> str:
     level = f"{100 * comparison.settings['conf_level']:g}%"
+    n = comparison.settings["comparisons"]
+    corrected = f"corrected p-values ({corrected_by(comparison)})" if n > 1 else "p-values"
     return (
-        f"Differences between systems {in_units(comparison)} with {level} intervals and corrected p-values "
-        f"({corrected_by(comparison)}), and the probability that a text of the first is rated above one of the second. "
+        f"Differences between systems {in_units(comparison)} with {level} intervals and {corrected}, "
+        "and the probability that a text of the first is rated above one of the second. "
         f"* p < .05, ** p < .01, *** p < .001.{_latent_words(comparison)}"
     )
 
@@ -232,6 +343,8 @@ def _count(number: int | None, what: str) -> str:
 
 def in_units(comparison: Comparison) -> str:
     """Say in which units differences are."""
+    if comparison.settings.get("magnitude"):
+        return "as ratios"
     return "on the latent scale" if comparison.settings["estimand"] == "latent" else "in rating points"
 
 
@@ -260,6 +373,9 @@ def _models(comparison: Comparison) -> list[str]:
     if comparison.settings["estimand"] == "points" and any(row["systems"] > 2 for row in comparison.design.to_pylist()):
         sentences.append(
             "Each pair was also compared in a linear mixed model of its own ratings, and the larger p-value was used."
+            if max(row["systems"] for row in comparison.design.to_pylist()) <= MANY
+            else "Tests are those of the model of all systems; a pair of systems whose ratings vary more than those of "
+            "all was also compared in a linear mixed model of its own, and the larger p-value was used."
         )
     return sentences
 
@@ -276,13 +392,12 @@ def _tests(comparison: Comparison) -> str:
                 used[TESTS[asked["estimand"]][name].format(draws=row["draws"])] = None
     which = f"Systems were compared with {asked['reference']}" if asked["reference"] else "All systems were compared"
     n = asked["comparisons"]
-    family = f"{n} comparisons"
     start = f"Expected ratings are for new participants and items. {which} by {listed(list(used))}"
     if n == 1:
         return f"{start}."
     if asked["adjust"] == "none":
         return f"{start}, without a correction for multiple comparisons."
     return (
-        f"{start}, and p-values were corrected for multiple comparisons ({corrected_by(comparison)}, {family}); "
+        f"{start}, and p-values were corrected for multiple comparisons ({corrected_by(comparison)}, {n} comparisons); "
         "intervals are adjusted to match the corrected tests."
     )

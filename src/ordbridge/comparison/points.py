@@ -9,9 +9,12 @@ participants and items that repeat, it is Welch's t test.
 Expected ratings come from one linear mixed model of all systems. With three systems or more a pair has two tests, that
 of its own model and that of the model of all, and the larger p-value counts: three raters cannot tell a pair's own
 spread well enough for the small levels of a correction, and a spread that is common to all systems is wrong where they
-differ. A pair without common participants or items is compared through the other systems, in the model of all. How
+differ. With more than four systems the model of all decides alone, except for pairs that spread clearly more than
+systems do on average: Holm's correction over many pairs absorbs smaller differences in spread, and pairs' own models
+would find a fifth less. A pair without common participants or items is compared through the other systems, in the
+model of all. How
 often the result finds what is not there, with 3 to 30 raters, is measured by
-``benchmarks/compare_size.py``; what else was tried is in ``docs/inference.md``.
+``benchmarks/compare_size.py`` and ``benchmarks/many_systems_size.py``; what else was tried is in ``docs/inference.md``.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from ordbridge.models.inference.marginal_means import effects
 from ordbridge.support.formatting import listed
 
 BOTH = 3  # so many levels must have both systems, for their differences to have a variance
+MANY = 4  # with more systems than these the model of all systems decides
+WIDER = 1.6  # mean variance of a pair over that of all systems, from which on the pair's own model counts, too
 LEAST_DF = 1.0  # Satterthwaite's degrees of freedom are at least this
 NO_ERROR = 1e-7  # of the range of the ratings: a standard error below it means that nothing varies
 FIRST, SECOND = "first", "second"  # columns that mark the systems where nobody saw both
@@ -399,13 +404,21 @@ def point_tests(
     means
         Of the model of all systems.
     """
-    several = len(set(system.tolist())) > 2
+    systems = len(set(system.tolist()))
+    several = systems > 2
+    spread = spreads(rating, system, groups) if systems > MANY else None
+    alone = {name: int(codes.max()) + 1 for name, codes in groups.items() if codes.max() < 2}
     seen = {name: _seen(codes, system) for name, codes in groups.items()}
     found = []
     for i, j in pairs:
         rows = (system == i) | (system == j)
         own = {name: codes[rows] for name, codes in groups.items()}
         joint = means.pair(i, j)
+        if spread is not None and joint is not None and 0 < min(spread[i], spread[j]) <= spread[i] + spread[j] <= (
+            2 * WIDER * spread.mean()
+        ):  # fmt: skip
+            found.append(replace(joint, about=alone))
+            continue
         more = {name: values[rows] for name, values in (beside or {}).items()}
         one = compare_pair(rating[rows], system[rows] == i, own, widest, fitter, None if several else joint, more)
         if several and joint is not None and one.test != "exact":
@@ -422,3 +435,26 @@ def _seen(codes: np.ndarray, system: np.ndarray) -> np.ndarray:
     seen = np.zeros((codes.max() + 1, system.max() + 1), dtype=bool)
     seen[codes, system] = True
     return seen
+
+
+def spreads(rating: np.ndarray, system: np.ndarray, groups: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the variance of each system's ratings about the mean of the system, of its participants and its items.
+
+    Examples
+    --------
+    >>> rater, system = np.repeat([0, 1, 2, 3], 2), np.tile([0, 1], 4)
+    >>> rating = np.array([1.0, 5.0, 2.0, 9.0, 3.0, 1.0, 4.0, 5.0])  # 1, 2, 3, 4 and 5, 9, 1, 5
+    >>> spreads(rating, system, {"participant": rater}).round(2).tolist()
+    [2.81, 2.81]
+    """
+    from scipy.sparse import csr_array, hstack
+    from scipy.sparse.linalg import lsqr
+
+    rows = np.arange(len(rating))
+    ones = np.ones(len(rating))
+    X = hstack([csr_array((ones, (rows, codes))) for codes in (system, *groups.values())])
+    left = rating - X @ lsqr(X, rating, atol=1e-10, btol=1e-10)[0]
+    k = int(system.max()) + 1
+    constant = np.array([np.ptp(rating[system == one]) == 0 for one in range(k)])
+    found: np.ndarray = np.bincount(system, left**2, k) / np.bincount(system, minlength=k)
+    return np.where(constant, 0.0, found)

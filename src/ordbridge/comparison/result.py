@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from ordbridge.models.fit import Fit
 
+DRAWN = ("estimate", "conf_low", "conf_high")
+TABLES = ("ranking", "pairs", "shares", "design", "models", "stability", "criteria_together")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
@@ -34,7 +38,8 @@ class Comparison(Result):
         criterion (with the block, where ``by`` has one, or the group of systems that share items), rank, system,
         estimate (its expected rating), std_error, conf_low, conf_high, letters (systems that share one do not differ
         significantly; null with a reference), rank_low and rank_high (the places that it can have, for all systems at
-        once), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
+        once), cluster (from 1 on; each has the best system left and those after it that are not significantly below
+        it), best_probability (that its mean is the highest), n, mean (of the ratings as they are), always (the rating
         that a system always has; null if it has several).
     pairs
         criterion, system_a, system_b, difference (of the first from the second, in points), conf_low, conf_high,
@@ -54,6 +59,12 @@ class Comparison(Result):
         answer is about these).
     models
         criterion, estimand, model, formula, why, engine, test, draws (of a bootstrap), converged, singular, seconds.
+    stability
+        criterion, pairs_that_differ, and how probably a repetition of the study with new raters, items and ratings
+        finds the same: stable_ranking (all of these pairs in the same order; Riley et al. 2024), same_order (of all
+        systems), same_best.
+    criteria_together
+        criterion_a, criterion_b, systems, correlation (of the systems' expected ratings on both), conf_low, conf_high.
     findings
         What is wrong with the ratings (:func:`ordbridge.check`) and with the analysis, and what was decided on the way.
     recognised
@@ -65,11 +76,14 @@ class Comparison(Result):
     """
 
     kind: ClassVar[str] = "comparison"
+    most_lines: ClassVar[int] = 25
     ranking: pa.Table
     pairs: pa.Table
     shares: pa.Table
     design: pa.Table
     models: pa.Table
+    stability: pa.Table
+    criteria_together: pa.Table
     recognised: Mapping[str, str]
     findings: tuple[Finding, ...]
     settings: Mapping[str, Any]
@@ -121,7 +135,7 @@ class Comparison(Result):
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
-        return {name: getattr(self, name) for name in ("ranking", "pairs", "shares", "design", "models")}
+        return {name: getattr(self, name) for name in TABLES}
 
     def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
         """Return the rows of one of the tables that are about one criterion."""
@@ -131,6 +145,8 @@ class Comparison(Result):
         """Return the systems with their expected ratings."""
         if not self.criteria:
             return []
+        if paper.many_systems(self):
+            return [paper.clusters_grid(self)]
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
     def on_request(self) -> Mapping[str, Sequence[Block]]:
@@ -140,6 +156,23 @@ class Comparison(Result):
         explained = [Bullets(self.sentences), *super().on_request()["explain"]]
         return {"pairs": [paper.pairs_grid(self)], "explain": explained}
 
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the systems with their expected ratings, and how far each is from the best or the reference."""
+        return [paper.overview_grid(self)] if len(self.criteria) == 1 else self.main()
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of categories and expected ratings."""
+        level = f"{100 * self.settings['conf_level']:g}%"
+        return (
+            ShownPicture("ratings", f"{paper.caption_of_picture(self)} with {level} intervals")
+            if self.criteria
+            else None
+        )
+
+    def results(self) -> str:
+        """Return expected ratings and differences for the results section."""
+        return paper.results(self) if self.criteria else ""
+
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the systems, and the differences."""
         return [paper.ratings_grid(self), paper.pairs_grid(self)] if self.criteria else []
@@ -148,19 +181,23 @@ class Comparison(Result):
         """Return the picture, the differences, and what is behind them."""
         if not self.criteria:
             return []
-        differences: list[Block] = [Bullets(self.sentences)]
-        if "differences" in self.figures():
-            differences.append(ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals"))
-        differences.append(paper.pairs_grid(self))
-        found = [
-            Section(
-                "Ratings", (ShownPicture("ratings", "Categories chosen, and expected ratings with their intervals"),)
-            ),
-            Section("Differences", tuple(differences)),
+        found: list[Section] = []
+        several = self.pairs.num_rows > 1
+        if several and "differences" in self.figures():
+            shown = ShownPicture("differences", f"Differences {paper.in_units(self)}, with intervals")
+            found.append(Section("Differences", (shown,)))
+        found += [
+            Section("Every pair", (paper.pairs_grid(self),), folded=len(self.criteria) == 1),
             Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
         ]
-        behind = {"pairs": "Differences in numbers", "ranking": "Expected ratings in numbers",
-                  "design": "Who rated what", "shares": "How often each category was chosen"}  # fmt: skip
+        behind = {
+            "pairs": "Differences in numbers",
+            "ranking": "Expected ratings in numbers",
+            "stability": "What a repetition would find",
+            "criteria_together": "How criteria agree about systems",
+            "design": "Who rated what",
+            "shares": "How often each category was chosen",
+        }
         for name, caption in behind.items():
             if (table := getattr(self, name)).num_rows:
                 found.append(Section(caption, (ShownTable(_plain(table)),), folded=True))
@@ -177,7 +214,8 @@ class Comparison(Result):
                 of = "" if row["criterion"] is None else f"{row['criterion']}: "
                 row["label"] = f"{of}{row['system_a']} – {row['system_b']}"
                 row["differs"] = wording.differ(row, self.alpha)
-            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"])
+            unit = "log ratio" if self.settings.get("magnitude") else "rating points"
+            drawn["differences"] = lambda: figures.differences(rows, self.settings["conf_level"], unit)
         return Figures(drawn)
 
     def plot(self, criterion: str | None = None) -> Figure:
@@ -196,7 +234,14 @@ class Comparison(Result):
         for one in self.criteria if criterion is None else (criterion,):
             design = self.rows("design", one)[0]
             ends = (design["scale_low"], design["scale_high"])
-            panels.append(figures.SystemRatings(one or "", self.rows("ranking", one), self.rows("shares", one), ends))
+            ranking = self.rows("ranking", one)
+            if design["kind"] == "magnitude":
+                ends = (math.exp(ends[0]), math.exp(ends[1]))
+                ranking = [
+                    row | {name: None if row[name] is None else math.exp(row[name]) for name in DRAWN}
+                    for row in ranking
+                ]
+            panels.append(figures.SystemRatings(one or "", ranking, self.rows("shares", one), ends))
         return figures.systems(panels, self.settings["conf_level"])
 
     def methods(self) -> str:
@@ -210,4 +255,6 @@ class Comparison(Result):
 
 def _plain(table: pa.Table) -> pa.Table:
     """Return a table without the criterion where there is none."""
+    if "criterion" not in table.column_names:
+        return table
     return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table

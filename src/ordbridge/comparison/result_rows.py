@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,24 @@ from ordbridge.comparison.family import Corrected
 from ordbridge.comparison.scale import Scale
 from ordbridge.support.columns import columns
 from ordbridge.support.letters import letters
-from ordbridge.support.ranks import best_probabilities, rank_intervals
+from ordbridge.support.ranks import best_probabilities, clusters, rank_intervals, ranking_stability
 
 TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": columns(
         "criterion: text; rank: count; system: text; estimate std_error conf_low conf_high: number; "
-        "letters: text; rank_low rank_high: count; best_probability: number; n: count; mean: number; always: text"
+        "letters: text; rank_low rank_high cluster: count; best_probability: number; n: count; mean: number; "
+        "always: text"
     ),
+    "stability": columns("criterion: text; pairs_that_differ: count; stable_ranking same_order same_best: number"),
     "pairs": columns(
         "criterion system_a system_b: text; "
         "difference conf_low conf_high std_error df p_value p_adjusted: number; "
         "superiority superiority_low superiority_high: number; "
         "test: text; latent_difference latent_p_value: number; latent_agrees: truth; raw_difference: number"
+    ),
+    "criteria_together": columns(
+        "criterion_a criterion_b: text; systems: count; correlation conf_low conf_high: number"
     ),
     "shares": columns("criterion system category: text; n: count; share: number"),
     "design": columns(
@@ -48,15 +54,11 @@ def tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, pa.Table]:
 def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference: str | None) -> list[dict[str, Any]]:
     """Return the systems, the one with the highest expected rating first."""
     ranked = [answer.systems[k] for k in answer.order]
-    better = [
-        (answer.systems[i], answer.systems[j])
-        if (d > 0) != answer.lower_is_better
-        else (answer.systems[j], answer.systems[i])
-        for (i, j), d, p in zip(answer.differences.pairs, answer.differences.estimate, corrected.p_value, strict=True)
-        if p < alpha
-    ]
+    better = [(answer.systems[i], answer.systems[j]) for i, j in _better(answer, corrected, alpha)]
     shown = letters(ranked, [frozenset(pair) for pair in better]) if reference is None else {}
     places = rank_intervals(ranked, better) if reference is None else {}
+    groups = clusters(ranked, better) if reference is None else []
+    group = {system: number for number, members in enumerate(groups, 1) for system in members}
     sign = -1.0 if answer.lower_is_better else 1.0
     best = best_probabilities(sign * answer.mean, answer.covariance, float(np.nanmin(answer.differences.df)))
     numbers, systems = _ratings(answer), np.array(answer.ratings["system"].to_pylist(), dtype=object)
@@ -72,6 +74,7 @@ def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference
             "letters": shown.get(answer.systems[k]),
             "rank_low": places.get(answer.systems[k], (None, None))[0],
             "rank_high": places.get(answer.systems[k], (None, None))[1],
+            "cluster": group.get(answer.systems[k]),
             "best_probability": None if best is None else float(best[k]),
             "n": int((systems == answer.systems[k]).sum()),
             "mean": float(numbers[systems == answer.systems[k]].mean()),
@@ -79,6 +82,26 @@ def ranking_rows(answer: Analysis, corrected: Corrected, alpha: float, reference
         }
         for place, k in enumerate(answer.order)
     ]
+
+
+def _better(answer: Analysis, corrected: Corrected, alpha: float) -> list[tuple[int, int]]:
+    """Return the places of systems of which the first is significantly better."""
+    found = answer.differences
+    return [
+        (i, j) if (d > 0) != answer.lower_is_better else (j, i)
+        for (i, j), d, p in zip(found.pairs, found.estimate, corrected.p_value, strict=True)
+        if p < alpha
+    ]
+
+
+def stability_rows(answer: Analysis, corrected: Corrected, alpha: float) -> list[dict[str, Any]]:
+    """Return how probably a repetition of the study finds the same; nothing where errors are not known."""
+    better = _better(answer, corrected, alpha)
+    sign = -1.0 if answer.lower_is_better else 1.0
+    found = ranking_stability(sign * answer.mean, answer.covariance, float(np.nanmin(answer.differences.df)), better)
+    if found is None:
+        return []
+    return [{"criterion": answer.criterion, "pairs_that_differ": len(better), **asdict(found)}]
 
 
 def _always(scale: Scale, ratings: np.ndarray) -> str | None:

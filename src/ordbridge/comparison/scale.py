@@ -13,6 +13,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.tables import decode_dictionary
 
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
+GRID = 101  # categories of a slider in an ordinal model
 WIDE = 20  # a slider that few people used has few values, far apart
 FEW_ON_WIDE = 7  # such as 0, 25, 50, 75, 100: categories all the same
 YES = (("no", "yes"), ("false", "true"), ("n", "y"), ("nein", "ja"), ("non", "oui"), ("bad", "good"), ("fail", "pass"))
@@ -23,7 +24,7 @@ class Scale:
     """A rating scale: its categories with the numbers they count as, or its ends if it is a slider."""
 
     kind: str
-    """``"ordinal"``, ``"two categories"`` or ``"slider"``."""
+    """``"ordinal"``, ``"two categories"``, ``"slider"``, or ``"magnitude"``, whose ratings are logarithms."""
     why: str
     """Why this kind, and so this model, in half a sentence."""
     labels: tuple[str, ...]
@@ -34,7 +35,7 @@ class Scale:
     @property
     def ordinal(self) -> bool:
         """Whether the ratings are categories."""
-        return self.kind != "slider"
+        return self.kind not in ("slider", "magnitude")
 
     @property
     def is_share(self) -> bool:
@@ -44,6 +45,8 @@ class Scale:
     @property
     def in_words(self) -> str:
         """Where the scale runs: ``from 1 to 5``."""
+        if self.kind == "magnitude":
+            return f"of magnitudes from {np.exp(self.scores[0]):.4g} to {np.exp(self.scores[-1]):.4g}"
         if self.kind == "slider":
             return f"whose ratings run from {self.scores[0]:g} to {self.scores[-1]:g}"
         if len(self.labels) == 2:
@@ -93,6 +96,57 @@ def read_scale(values: pa.ChunkedArray, levels: Sequence[str] = ()) -> tuple[Sca
     if pa.types.is_null(kind):
         raise InputError("there is no rating: the column is empty")
     return _labels(pc.cast(values, pa.string()), [str(level) for level in levels])
+
+
+def on_grid(response: pa.Array) -> pa.Array:
+    """Return slider ratings as numbered categories: the values that occur, or 101 points if there are more.
+
+    Piles at the ends are then categories like any other, and only the order of ratings counts.
+
+    References
+    ----------
+    Liu, Q., Shepherd, B. E., Li, C. & Harrell, F. E. (2017). Modeling continuous response variables using ordinal
+    regression. Statistics in Medicine 36, 4316–4335.
+
+    Examples
+    --------
+    >>> on_grid(pa.array([0.0, 3.21, 100.0])).to_pylist()
+    [0, 1, 2]
+    >>> len(on_grid(pa.array([k / 7 for k in range(701)])).unique())
+    101
+    """
+    numbers = response.to_numpy(zero_copy_only=False)
+    used = np.unique(numbers[~np.isnan(numbers)])
+    if used.size <= GRID:
+        codes = np.searchsorted(used, numbers)
+    else:
+        codes = np.round((numbers - used[0]) / (used[-1] - used[0]) * (GRID - 1))
+    return pa.array(np.nan_to_num(codes).astype(np.int64), mask=np.isnan(numbers))
+
+
+def read_magnitudes(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
+    """Return the scale of magnitudes, which raters give as ratios to a modulus of their own, and their logarithms.
+
+    Examples
+    --------
+    >>> read_magnitudes(pa.chunked_array([[50, 100, 200]]))[0].in_words
+    'of magnitudes from 50 to 200'
+    """
+    try:
+        numbers = pc.fill_null(pc.cast(decode_dictionary(values), pa.float64(), safe=False), np.nan).to_numpy()
+    except pa.ArrowInvalid:
+        raise InputError("magnitudes are numbers, and some ratings are not; leave magnitude out") from None
+    known = numbers[~np.isnan(numbers)]
+    if not known.size:
+        raise InputError("there is no rating, so that there is nothing to compare")
+    if (below := int((known <= 0).sum())) > 0:
+        raise InputError(
+            f"{below} of {known.size} ratings are 0 or below, and magnitudes are ratios; "
+            "correct these ratings, or leave magnitude out"
+        )
+    logs = np.log(numbers)
+    ends = (float(np.nanmin(logs)), float(np.nanmax(logs)))
+    return Scale("magnitude", "the ratings are magnitudes", (), ends), pa.array(logs, from_pandas=True)
 
 
 def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ class Units:
     is_share: bool
     digits: int
     latent: bool = False
+    ratio: bool = False
+    """Numbers are logarithms of magnitudes: what is written are geometric means and ratios."""
 
     @property
     def verb(self) -> str:
@@ -35,6 +38,8 @@ class Units:
         """Write a rating, or the number of a difference."""
         if number is None:
             return "?"
+        if self.ratio:
+            return f"{math.exp(number):.3g}"
         text = f"{100 * number:.1f}" if self.is_share else f"{number:.{self.digits}f}"
         plain = text.lstrip("-")
         return ("−" if text.startswith("-") and float(plain) != 0 else "") + plain
@@ -46,6 +51,14 @@ class Units:
             return f"{text} latent units"
         unit = "percentage point" if self.is_share else "point"
         return f"{text} {unit}{'' if float(text) == 1 else 's'}"
+
+    def gap(self, number: float, word: str, other: str) -> str:
+        """Say how far one system is above another, or below: ``word`` is above, below, higher than or lower than."""
+        if not self.ratio:
+            return f"{self.with_unit(number)} {word} {other}"
+        return (
+            f"{self.value(-abs(number) if word in ('below', 'lower than') else abs(number))} times as high as {other}"
+        )
 
     def rating(self, number: float) -> str:
         """Write a rating with its unit."""
@@ -65,6 +78,8 @@ def units(design: dict[str, Any], estimand: str = "points") -> Units:
     low, high = design["scale_low"], design["scale_high"]
     if estimand == "latent":
         return Units(False, 2, latent=True)
+    if design["kind"] == "magnitude":
+        return Units(False, 2, ratio=True)
     return Units(design["kind"] == "two categories" and (low, high) == (0.0, 1.0), 1 if high - low >= 20 else 2)
 
 
@@ -95,7 +110,10 @@ def about_these(design: dict[str, Any]) -> str:
 def headline(comparison: Comparison, criterion: str | None) -> str:
     """Say which system is rated highest and by how much, or that there is no clear difference."""
     design = comparison.rows("design", criterion)[0]
-    return _prefixed(criterion, about_these(design) + _verdict(comparison, criterion, design))
+    about, verdict = about_these(design), _verdict(comparison, criterion, design)
+    if about and verdict.startswith(("No clear difference", "Every rating")):
+        verdict = verdict[0].lower() + verdict[1:]
+    return _prefixed(criterion, about + verdict)
 
 
 def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, Any]) -> str:
@@ -121,8 +139,8 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
     if same:
         return f"{top['system']} is {unit.verb} {best}: {first}, but not clearly {side} {_named(same)}."
     ahead = next(row for row in pairs if row["system_a"] == top["system"] and row["system_b"] == ranking[1]["system"])
-    tested = _tested(ahead, unit, comparison, turned=less)
-    size = f", {unit.with_unit(ahead['difference'])} {side} {ahead['system_b']} {tested}"
+    tested = _tested(ahead, unit, comparison, turned=less and not unit.ratio)
+    size = f", {unit.gap(ahead['difference'], side, ahead['system_b'])} {tested}"
     return f"{top['system']} is {unit.verb} {best}: {first}{size}."
 
 
@@ -199,12 +217,12 @@ def _pair(row: dict[str, Any], unit: Units, always: dict[str, str | None], compa
         if row["difference"] < 0:
             a, b = b, a
         size = "both scored the same" if row["difference"] == 0 else (
-            f"{a} scored {unit.with_unit(row['difference'])} higher than {b}"
+            f"{a} scored {unit.gap(row['difference'], 'higher than', b)}"
         )  # fmt: skip
         return f"{alike}No clear difference: {size} {_tested(row, unit, comparison, turned=row['difference'] < 0)}."
     word = "higher" if row["difference"] > 0 else "lower"
-    tested = _tested(row, unit, comparison, turned=row["difference"] < 0)
-    return f"{alike}{a} is {unit.verb} {unit.with_unit(row['difference'])} {word} than {b} {tested}."
+    tested = _tested(row, unit, comparison, turned=row["difference"] < 0 and not unit.ratio)
+    return f"{alike}{a} is {unit.verb} {unit.gap(row['difference'], f'{word} than', b)} {tested}."
 
 
 def _chance(row: dict[str, Any], comparison: Comparison) -> str:

@@ -103,6 +103,13 @@ class AltTest(Result):
         return "PASSED" if self.passed else "FAILED"
 
     @property
+    def yes_or_no(self) -> str:
+        """``"Yes"`` or ``"No"``; ``"Not clearly"`` where the published test and the one over clusters disagree."""
+        if self.clustered is not None and self.clustered.replaces != self.passed:
+            return "Not clearly"
+        return "Yes" if self.passed else "No"
+
+    @property
     def answer(self) -> str:  # type: ignore[override]
         """Whether the judge passes; and whether it may stand in for people like these."""
         n = self.annotators.num_rows

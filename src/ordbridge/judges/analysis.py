@@ -15,7 +15,7 @@ from ordbridge.judges.judge_agreement import JudgeAgreement, agreement
 from ordbridge.judges.judged import Columns, read_judged
 from ordbridge.judges.prediction_powered import JudgeEstimates, estimate
 from ordbridge.judges.saving import JudgePlan, plan
-from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations, found, worst_first
 
 
@@ -36,7 +36,7 @@ class JudgeAnalysis(Result):
     @property
     def parts(self) -> list[Result]:
         """The parts that there are, that which answers the question first."""
-        return [part for part in (self.agreement, self.alternative, self.estimates, self.plan) if part is not None]
+        return [part for part in (self.alternative, self.agreement, self.estimates, self.plan) if part is not None]
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -45,8 +45,10 @@ class JudgeAnalysis(Result):
 
     @property
     def answer(self) -> str:  # type: ignore[override]
-        """How the judge agrees with people, whether it can stand in for one, and what it is worth."""
+        """Whether the judge can stand in for a person, yes or no; how it agrees with people, and what it is worth."""
         said = "\n".join(part.answer for part in self.parts)
+        if self.alternative is not None:
+            said = f"{self.alternative.yes_or_no}: {said}"
         return said or f"These ratings do not tell whether {self.judge} can replace raters."
 
     @property
@@ -56,7 +58,12 @@ class JudgeAnalysis(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return agreement of judge and people; without it the first table that there is."""
-        return self.parts[0].main() if self.parts else ()
+        first = self.agreement or (self.parts[0] if self.parts else None)
+        return () if first is None else first.main()
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of calibration and bias."""
+        return None if self.agreement is None else self.agreement.picture()
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return differences or means, where there are such."""
@@ -76,7 +83,7 @@ class JudgeAnalysis(Result):
         return Figures() if self.agreement is None else self.agreement.figures()
 
     def methods(self) -> str:
-        """Return how the judge was compared with people, and what was found."""
+        """Return how the judge was compared with people."""
         said = [self.counted]
         if self.alternative is not None:
             said.append(
@@ -98,7 +105,7 @@ class JudgeAnalysis(Result):
                 "Means were estimated by prediction-powered inference with a tuned weight (Angelopoulos et al. 2023). "
                 f"Variances are over {spread}."
             )
-        return " ".join([*said, f"All with ordbridge {__version__}.", *self.answer.splitlines()])
+        return " ".join([*said, f"All with ordbridge {__version__}."])
 
     def references(self) -> list[str]:
         """Return the references of the parts."""
@@ -138,8 +145,8 @@ def analyse(
     >>> seen = [np.clip(np.round(true + rng.normal(scale=0.6, size=60)), 1, 5) for _ in range(4)]
     >>> table = {"item": np.tile(np.arange(60), 4), "participant": np.repeat(["a", "b", "c", "gpt"], 60),
     ...          "rating": np.concatenate(seen), "kind": np.repeat(["human", "human", "human", "judge"], 60)}
-    >>> analyse(table).answer.splitlines()[1][:41]
-    'gpt passes the alternative annotator test'
+    >>> analyse(table).answer.splitlines()[0][:46]
+    'Yes: gpt passes the alternative annotator test'
     """
     read = read_judged(data, judge, Columns(**columns))
     noticed: list[Finding] = []

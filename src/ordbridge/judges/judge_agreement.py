@@ -59,6 +59,8 @@ class JudgeAgreement(Result):
         What was asked: the judge, the level of measurement, and whether people are a sample (random) or all there are.
     conf_level
         Level of the intervals.
+    texts
+        The judge's rating of each text and the mean of people's, where there is a calibration.
     """
 
     kind: ClassVar[str] = "judge-agreement"
@@ -74,6 +76,7 @@ class JudgeAgreement(Result):
     raters: str
     conf_level: float = 0.95
     findings: tuple[Finding, ...] = ()
+    texts: pa.Table | None = None
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -122,10 +125,12 @@ class JudgeAgreement(Result):
         )
         grids = [ShownTable(table, caption) for table, caption in titled if table.num_rows]
         parts = [Section("Bias and calibration of the judge", (*slope, *grids), folded=True)]
-        if self.figures():
-            picture = ShownPicture("judge", "Calibration, and whom the judge favours")
-            parts.insert(0, Section("The judge beside people", (picture,)))
         return parts
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of calibration and bias, where there is either."""
+        said = f"Ratings of each text by {self.judge} and by people, and whom {self.judge} favours"
+        return ShownPicture("judge", said) if self.figures() else None
 
     def figures(self) -> Figures:
         """Return the picture of calibration and bias, where there is either."""
@@ -202,6 +207,7 @@ def agreement(
         calibration=calibration,
         slope=slope,
         worst=_worst(read, bias, has),
+        texts=_texts(read, calibration),
         judge=read.name,
         level=read.level,
         raters=about,
@@ -388,6 +394,12 @@ def _calibration(
         for code in codes
     ]
     return slope, pa.Table.from_pylist(rows, schema=_CALIBRATION)
+
+
+def _texts(read: Judged, calibration: pa.Table) -> pa.Table | None:
+    """Return the ratings that the calibration is about: of each text the judge's, and the mean of people's."""
+    both = (read.judge_code >= 0) & (read.humans.per_item > 0)
+    return pa.table({"judge": read.judge[both], "people": read.people[both]}) if calibration.num_rows else None
 
 
 def _model(

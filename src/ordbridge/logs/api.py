@@ -108,7 +108,7 @@ def compare(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "judgements.jsonl"
     ...     _ = file.write_text("\n".join(map(json.dumps, lines)))
-    ...     print(compare(file).answer.splitlines()[1])
+    ...     print(compare(file).answer.splitlines()[0])
     MT-bench: a is better: +1.67 points (95% CI 0.40 to 2.94, p = .020); a 7.00, b 5.33 on 6 items.
     """
     table = logs if isinstance(logs, pa.Table) else log_table(logs, cluster=cluster, runs=runs)

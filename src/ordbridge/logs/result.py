@@ -11,7 +11,7 @@ import pyarrow as pa
 from ordbridge import __version__
 from ordbridge.logs import wording
 from ordbridge.render import figures
-from ordbridge.render.layout import Bullets, Figures, Section, ShownPicture, ShownTable
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import listed
@@ -35,6 +35,7 @@ HOLM = (
     "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, "
     "65–70."
 )
+MOST_SENTENCES = 40
 CHEN = "Chen, M. et al. (2021). Evaluating large language models trained on code. arXiv:2107.03374."
 
 
@@ -67,7 +68,7 @@ class LogComparison(Result):
 
     def __repr__(self) -> str:
         """Say in one line what was compared."""
-        return f"<comparison of {', '.join(self.models)}: {'; '.join(self.answer.splitlines()[1:])}>"
+        return f"<comparison of {', '.join(self.models)}: {'; '.join(self.answer.splitlines())}>"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -86,16 +87,19 @@ class LogComparison(Result):
 
     @property
     def answer(self) -> str:  # type: ignore[override]
-        """What was read, a line for each task, and what could have been found."""
-        return "\n".join([wording.read_line(self), *wording.task_lines(self), *wording.conclusion(self)])
+        """A line for each task and what could have been found; of several tasks first how many differ."""
+        tasks, (clear, *rest) = wording.task_lines(self), wording.conclusion(self) or [""]
+        lines = [*tasks, clear, *rest] if len(tasks) == 1 else [clear, *tasks, *rest]
+        return "\n".join(line for line in lines if line)
 
     @property
     def counted(self) -> str:  # type: ignore[override]
-        """How the models were compared."""
+        """What was read, and how the models were compared."""
         scorers = listed(sorted(set(self.scores["scorer"].to_pylist())))
         tests = dict.fromkeys(wording.TESTS[test] for test in self.pairs["test"].to_pylist())
         passed = "" if self.settings["pass_at"] is None else f"pass@{self.settings['pass_at']}; "
-        return f"Scorer {scorers}; {passed}{'; '.join(tests)}. The answer is about new items of these tasks."
+        how = f"Scorer {scorers}; {passed}{'; '.join(tests)}."
+        return f"{wording.read_line(self)} {how} The answer is about new items of these tasks."
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -118,13 +122,22 @@ class LogComparison(Result):
         titles = {"system_a": "model", "system_b": "against", "difference": "points"}
         return [ShownTable(shown, names=titles)]
 
+    def picture(self) -> ShownPicture:
+        """Return the picture of the differences."""
+        level = f"{100 * self.settings['conf_level']:g} %"
+        return ShownPicture("differences", f"Differences between models on common items, with {level} intervals")
+
+    def results(self) -> str:
+        """Return every difference in a sentence."""
+        rows = self.pairs.to_pylist()[:MOST_SENTENCES]
+        shown = [f"{row['task']}: {wording.difference(row, self.settings['conf_level'])}." for row in rows]
+        return " ".join([*shown, *wording.conclusion(self)])
+
     def sections(self) -> Sequence[Section]:
         """Return the picture, and what is behind the differences."""
-        shown = tuple(wording.difference(row, self.settings["conf_level"]) for row in self.pairs.to_pylist())
-        said = tuple(f"{row['task']}: {text}." for row, text in zip(self.pairs.to_pylist(), shown, strict=True))
+        scores = self.scores.drop_columns(["scorer"] if self.one_scorer else [])
         return [
-            Section("Differences", (Bullets(said), ShownPicture("differences", "Differences with intervals"))),
-            Section("Scores", (ShownTable(self.scores),)),
+            Section("Scores", (ShownTable(scores),)),
             Section("Differences in numbers", (ShownTable(self.pairs),), folded=True),
             Section("Logs", (ShownTable(self.logs.drop_columns(["file"])),), folded=True),
         ]
@@ -145,14 +158,15 @@ class LogComparison(Result):
         said = [
             f"We compared {listed(list(self.models))} on the items that all of them have "
             f"({items[0]}{f' to {items[-1]}' if items[-1] > items[0] else ''} per task), by {tests}.",
-            "Answers of one item in several epochs were averaged first, so that the item is the unit.",
         ]
+        if max(self.scores["epochs"].to_pylist(), default=1) > 1:
+            said.append("Answers of one item in several epochs were averaged first, so that the item is the unit.")
         if self.settings["pass_at"] is not None:
             said.append(f"Items have the unbiased estimate of pass@{self.settings['pass_at']} (Chen et al. 2021).")
         if self.pairs.num_rows > 1 and self.settings["adjust"] != "none":
             method = "Holm's method" if self.settings["adjust"] == "holm" else self.settings["adjust"]
             said.append(f"P-values and intervals are corrected over {self.pairs.num_rows} comparisons by {method}.")
-        return " ".join([*said, f"Computed with ordbridge {__version__}.", *self.answer.splitlines()[1:]])
+        return " ".join([*said, f"Computed with ordbridge {__version__}."])
 
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""

@@ -20,6 +20,7 @@ from ordbridge.models.inference.wald import statistic
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, findings_of, worst_first
+from ordbridge.support.escaping import shortened
 from ordbridge.support.formatting import listed, p_text
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ class FitAnalysis(Result):
         """What differs, and by how much."""
         if not self.fit.converged:
             return fit_words.NO_ANSWER
-        if self.contrasts is not None:
-            return self._of_contrasts(self.contrasts)
-        return fit_words.answer(self.fit) if self.levels is None else self.levels.headline
+        if self.levels is not None:
+            return self.levels.headline
+        return fit_words.answer(self.fit) if self.contrasts is None else self._of_contrasts(self.contrasts)
 
     def _of_contrasts(self, table: pa.Table) -> str:
         rows = table.to_pylist()
@@ -98,9 +99,8 @@ class FitAnalysis(Result):
     def findings(self) -> tuple[Finding, ...]:  # type: ignore[override]
         """What to know about the fit, and about what was computed from it."""
         tables = [table for table in (self.contrasts, self.tests) if table is not None]
-        return worst_first(
-            [*self.fit.findings, *self.noticed, *(one for table in tables for one in findings_of(table))]
-        )
+        own = [one for table in tables for one in findings_of(table) if one.code != "emmeans"]  # what emmeans prints
+        return worst_first([*self.fit.findings, *self.noticed, *own])
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -123,17 +123,66 @@ class FitAnalysis(Result):
             found.insert(0, ShownTable(self.contrasts, f"Pairwise differences of {self.factor} (Holm)"))
         return found
 
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the levels in rating points where there are such, else the coefficients; and tests."""
+        if self.levels is None:
+            return self.main()
+        return [self._by_level(self.levels), *([] if self.tests is None else [ShownTable(self.tests, "Tests")])]
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of the levels where there are such, else of the coefficients."""
+        if self.levels is None:
+            return fit_words.picture(self.fit)
+        return ShownPicture("levels", f"Ratings by {self.factor}, and expected ratings with 95 % intervals")
+
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the levels in rating points, and the whole model."""
+        found = [] if self.levels is None else [self._by_level(self.levels)]
+        return [*found, fit_words.model_table(self.fit, self.conf_level)]
+
+    def results(self) -> str:
+        """Return every difference in rating points in a sentence, or what the coefficients say."""
+        if self.levels is None:
+            return " ".join(fit_words.sentences(self.fit)) if self.fit.converged else self.answer
+        rows = [row for row in self.levels.table.to_pylist() if row["what"] == "mean"]
+        means = "; ".join(
+            f"{row['estimate']:.2f} for {row['level']} (95 % CI {row['conf_low']:.2f} to {row['conf_high']:.2f})"
+            for row in sorted(rows, key=lambda row: -row["estimate"])
+        )
+        return " ".join([f"Expected ratings: {means}.", *self.levels.pairs])
+
+    def _by_level(self, levels: LevelsInPoints) -> ShownTable:
+        """Return a row for each level: its expected rating, and its difference from the highest one."""
+        rows = levels.table.to_pylist()
+        means = sorted((row for row in rows if row["what"] == "mean"), key=lambda row: -row["estimate"])
+        apart = {}
+        for row in (row for row in rows if row["what"] == "difference"):
+            a, b, size, low, high = (
+                row[name] for name in ("system_a", "system_b", "estimate", "conf_low", "conf_high")
+            )
+            apart[a, b], apart[b, a] = (size, low, high, row["p_adjusted"]), (-size, -high, -low, row["p_adjusted"])
+        top = means[0]["level"]
+        found = [apart.get((row["level"], top)) for row in means]
+        table = {
+            str(self.factor): [row["level"] for row in means],
+            "rating": [f"{row['estimate']:.2f}" for row in means],
+            "95 % CI": [_ends(row["conf_low"], row["conf_high"]) for row in means],
+            f"difference from {shortened(top, 16)}": [
+                "" if one is None else f"{one[0]:.2f}".replace("-", "−") for one in found
+            ],
+            "95 % CI ": ["" if one is None else _ends(one[1], one[2]) for one in found],
+            "p (Holm)" if len(means) > 2 else "p": ["" if one is None else _p(one[3]) for one in found],
+        }
+        return ShownTable(pa.table(table), f"Expected ratings by {self.factor}, in points of the scale")
+
     def sections(self) -> Sequence[Section]:
-        """Return expected ratings, assumptions, and what the fit alone has."""
+        """Return assumptions, coefficients and differences, and what the fit alone has."""
         found = []
-        if (levels := self.levels) is not None:
-            blocks: list[Block] = [
-                ShownPicture("levels", f"Ratings by {self.factor}, and expected ratings with 95 % intervals"),
-                ShownTable(levels.table, f"Expected ratings and differences of {self.factor}", {"p_value": "p (Holm)"}),
-                Bullets(tuple(levels.pairs)),
-            ]
-            blocks += [DECIDES] if _by_coefficients(self.fit) else []
-            found.append(Section("Expected ratings", tuple(blocks)))
+        if self.levels is not None and _by_coefficients(self.fit):
+            found.append(Section("How differences were tested", (DECIDES,), folded=True))
+        if self.contrasts is not None and self.levels is not None:
+            caption = f"Pairwise differences of {self.factor} (Holm)"
+            found.append(Section("Differences by emmeans", (ShownTable(self.contrasts, caption),), folded=True))
         if self.unchecked:
             found.append(Section("Checks", (f"Assumptions could not be checked: {self.unchecked}.",)))
         if (checked := self.assumptions) is not None:
@@ -147,7 +196,7 @@ class FitAnalysis(Result):
                     numbers.append(ShownTable(table, words))
             if numbers:
                 found.append(Section("Assumptions in numbers", tuple(numbers), folded=True))
-        return [*found, *fit_words.sections(self.fit)]
+        return [*found, *fit_words.sections(self.fit, pictured=self.levels is None)]
 
     def figures(self) -> Figures:
         """Return the coefficients, and where there are such the ratings of levels and the thresholds."""
@@ -182,7 +231,7 @@ def explain(
     """Compute what a report shows; see :meth:`ordbridge.Fit.explain`."""
     factor = contrasts or fit_words.main_factor(fit)
     differences = None if contrasts is None else fit.contrasts(contrasts, conf_level=conf_level)
-    levels = _expected_ratings(fit, factor) if factor and fit.converged and contrasts is None else None
+    levels = _expected_ratings(fit, factor) if factor and fit.converged else None
     checked, why = None, ""
     if assumptions and fit.problem.ordinal and fit.converged:
         try:
@@ -234,6 +283,14 @@ def _expected_ratings(fit: Fit, factor: str) -> LevelsInPoints | None:
     return LevelsInPoints(headline, sentences, table, _drawn(fit, factor, means))
 
 
+def _ends(low: float, high: float) -> str:
+    return f"{low:.2f} to {high:.2f}".replace("-", "−")
+
+
+def _p(value: float) -> str:
+    return p_text(value).removeprefix("p ").removeprefix("= ")
+
+
 def _by_coefficients(fit: Fit) -> bool:
     """Tell whether one coefficient per pair says whether it differs: in ordinal models that only shift the ratings."""
     return fit.problem.ordinal and set(fit.estimates.effects) <= {"threshold", "fixed"}
@@ -258,6 +315,14 @@ def _pair(a: str, b: str, row: dict[str, Any], pairs: int) -> str:
     return f"{a} is rated {size:.2f} points higher than {b} {tested}."
 
 
+def _scale(labels: Sequence[str]) -> list[float]:
+    """Return the ends of a scale whose categories are numbers; of words there are places."""
+    try:
+        return [float(labels[0]), float(labels[-1])]
+    except ValueError:
+        return [1.0, float(len(labels))]
+
+
 def _drawn(fit: Fit, factor: str, means: list[dict[str, Any]]) -> figures.SystemRatings:
     """Return what the picture of systems needs: the shares of the ratings as they are, and the expected ratings."""
     rows, column = fit.estimates.rows, fit.problem.columns[factor]
@@ -268,7 +333,7 @@ def _drawn(fit: Fit, factor: str, means: list[dict[str, Any]]) -> figures.System
         for row in sorted(means, key=lambda row: -row["estimate"])
     ]
     shares = []
-    ends = [end for row in means for end in (row["conf_low"], row["conf_high"])]
+    ends: list[float] = []
     if fit.problem.ordinal:
         response = fit.problem.columns[str(fit.problem.formula.response)].values[rows]
         for row in ranking:
@@ -277,4 +342,6 @@ def _drawn(fit: Fit, factor: str, means: list[dict[str, Any]]) -> figures.System
                 {"system": row["system"], "category": label, "share": float((own == code).mean())}
                 for code, label in enumerate(fit.problem.columns[str(fit.problem.formula.response)].levels)
             ]
+        ends = _scale(fit.problem.columns[str(fit.problem.formula.response)].levels)
+    ends = ends or [end for row in means for end in (row["conf_low"], row["conf_high"])]
     return figures.SystemRatings("", ranking, shares, (min(ends), max(ends)))

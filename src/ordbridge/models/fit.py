@@ -11,7 +11,7 @@ import pyarrow as pa
 from ordbridge.models import fit_words
 from ordbridge.models.fitted import Fitted
 from ordbridge.render.figures.coefficients import forest
-from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.result import Result
 from ordbridge.support.progress import Progress
 
@@ -67,6 +67,18 @@ class Fit(Fitted, Result):  # type: ignore[override]
     def main(self) -> Sequence[ShownTable]:
         """Return the coefficients."""
         return [fit_words.coefficients(self)]
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of the coefficients."""
+        return fit_words.picture(self)
+
+    def paper_tables(self) -> Sequence[ShownTable]:
+        """Return the whole model as papers print it."""
+        return [fit_words.model_table(self)]
+
+    def results(self) -> str:
+        """Return every coefficient in a sentence."""
+        return " ".join(fit_words.sentences(self)) if self.converged else self.answer
 
     def sections(self) -> Sequence[Section]:
         """Return coefficients in words, thresholds, random effects, and the fit in numbers."""

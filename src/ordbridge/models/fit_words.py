@@ -73,11 +73,63 @@ def coefficients(fit: Fit, conf_level: float = 0.95) -> ShownTable:
     return ShownTable(kept if several or not any(shown) else kept.drop_columns(["effect"]))
 
 
-def sections(fit: Fit) -> list[Section]:
-    """Return coefficients in words and as a picture, thresholds, random effects, and the fit in numbers."""
-    words: list[Block] = [ShownPicture("coefficients", "Coefficients with 95 % intervals")] if fit.converged else []
-    if fit.converged:
-        words.append(Bullets((*_effects(fit).values(), *_beyond_location(fit))))
+def picture(fit: Fit) -> ShownPicture | None:
+    """Return the picture of the coefficients."""
+    return ShownPicture("coefficients", "Coefficients with 95 % intervals") if fit.converged else None
+
+
+def sentences(fit: Fit) -> list[str]:
+    """Return every coefficient in a sentence."""
+    return [*_effects(fit).values(), *_beyond_location(fit)]
+
+
+def model_table(fit: Fit, conf_level: float = 0.95) -> ShownTable:
+    """Return the whole model as papers print it: coefficients, thresholds, standard deviations of random effects."""
+    level = f"{100 * conf_level:g} % CI"
+    statistic = "t" if fit.problem.model in ("lm", "lmer") else "z"
+    rows = []
+    order = ("fixed", "scale", "nominal", "threshold")
+    for row in sorted(fit.tidy(conf_level).to_pylist(), key=lambda row: order.index(row["effect"])):
+        name = _named(fit, row["term"])
+        name = {"threshold": f"threshold {name}", "scale": f"scale: {name}"}.get(row["effect"], name)
+        ends = None if row["conf_low"] is None else f"{row['conf_low']:.2f} to {row['conf_high']:.2f}".replace("-", "−")
+        shown = row["p_value"] is not None and row["effect"] != "threshold"
+        p = p_text(row["p_value"]).removeprefix("p ").removeprefix("= ") if shown else None
+        number = {key: _number(row[key]) for key in ("estimate", "std_error", "statistic")}
+        rows.append((name, number["estimate"], number["std_error"], ends, number["statistic"] if shown else None, p))
+    for row in fit.varcorr().to_pylist():
+        of = f": {_named(fit, row['term'])}" if row["term"] else ""
+        rows.append((f"SD {row['group']}{of}", _number(row["sd"]), None, None, None, None))
+    names = ("term", "estimate", "SE", level, statistic, "p")
+    columns = {
+        name: pa.array(list(column), pa.string()) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    what = "Coefficients" + (f" ({fit.problem.link} scale)" if fit.problem.ordinal else "")
+    return ShownTable(pa.table(columns), f"{what} and standard deviations (SD) of {fit.problem.described}")
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def _named(fit: Fit, term: str) -> str:
+    """Return a coefficient with its factor and its level apart.
+
+    R writes ``systemwarm``.
+    """
+    levels = {f"{name}{level}": f"{name} = {level}" for name, column in fit.problem.columns.items()
+              for level in column.levels or ()}  # fmt: skip
+    return " × ".join(levels.get(part, part) for part in term.split(":"))
+
+
+def sections(fit: Fit, pictured: bool = True) -> list[Section]:
+    """Return coefficients in words, thresholds, random effects, and the fit in numbers.
+
+    Where the picture of the coefficients does not stand below the answer, it stands here with their table.
+    """
+    words: list[Block] = []
+    if fit.converged and not pictured:
+        words = [ShownPicture("coefficients", "Coefficients with 95 % intervals"), coefficients(fit)]
     words.append(Bullets(tuple(f"Levels of {line}." for line in factor_lines(fit))))
     found = [Section("Coefficients" if fit.converged else "Where the optimiser ended", tuple(words))]
     tidy = fit.tidy()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HOLDS, CORRECTED, FAILS, UNDECIDED = "holds", "corrected", "does not hold", "undecided"
 NOT_AT_HAND = "not available"
 _COUNTED = {HOLDS: "hold", CORRECTED: "come out corrected", FAILS: "do not hold", UNDECIDED: "stay undecided"}
+COLOURS = {HOLDS: "good", CORRECTED: "edge", FAILS: "bad", UNDECIDED: "none", NOT_AT_HAND: "none"}
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("claim", "where", "paper", "ours", "verdict", "reason")])
 
 
@@ -120,7 +121,12 @@ class Reproduction(Result):
     def main(self) -> Sequence[ShownTable]:
         """Return the claims, and what the paper leaves open."""
         shown = ((self.claims, "What the paper says, and what we find"), (self.left_open, "What the paper leaves open"))
-        return [ShownTable(table, caption) for table, caption in shown if table.num_rows]
+        first = ["verdict", "claim", "paper", "ours", "where", "reason"]
+        return [
+            ShownTable(table.select(first), caption, verdict_column="verdict", verdicts=COLOURS)
+            for table, caption in shown
+            if table.num_rows
+        ]
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the claims, or the first table."""
@@ -154,8 +160,7 @@ class Reproduction(Result):
     def methods(self) -> str:
         """Return the methods paragraph."""
         by = citations.software(self.versions, "r") if self.versions else f"ordbridge {__version__}"
-        came = " ".join(self.answer.splitlines())
-        return f"We computed again, with {by}, what is claimed in {self.reference.rstrip('.')}. {came}"
+        return f"We computed again, with {by}, what is claimed in {self.reference.rstrip('.')}."
 
     def references(self) -> list[str]:
         """Return the paper, and the software."""

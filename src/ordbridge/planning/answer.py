@@ -13,6 +13,7 @@ from ordbridge.planning.protocol import protocol_of
 from ordbridge.planning.question import Question
 from ordbridge.planning.result import Plan, options_of, table_of
 from ordbridge.planning.simulation import Simulated
+from ordbridge.planning.stability import with_stability
 from ordbridge.planning.undecided import open_below
 from ordbridge.planning.wording import (
     answer_of,
@@ -43,12 +44,16 @@ def answer(question: Question, shown: Simulated) -> Plan:
         lines.append(shown.looks.answer)
     protocol = None if subject is None else protocol_of(question, subject, lines[0], shown.looks)
     table = table_of(rows, shown.recommended, shown.curve, asked, question.enough)
+    chosen, everything = list(_options(question, shown)), list(everyone(rows))
+    options = with_stability(
+        options_of(table, chosen), {name: everything[at] for name, at in reversed(chosen)}, question.alpha
+    )
     return Plan(
         question=question.kind,
         answer="\n".join(lines),
         counted=counted_words(asked),
         findings=worst_first(_findings(question, shown, asked)),
-        options=options_of(table, list(_options(question, shown))),
+        options=options,
         designs=table,
         recommended=next((row for row in table.to_pylist() if row["recommended"]), None),
         settings=asked | {"protocol": None if protocol is None else protocol.to_dict()},

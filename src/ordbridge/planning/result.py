@@ -41,7 +41,8 @@ class Plan(Result):
         The answer, what it is about, and what a reader should know.
     options
         The designs to choose from: ``option`` (recommended, the cheapest that may be enough, what the budget buys) and
-        columns of ``designs``.
+        columns of ``designs``, with ``stable_ranking`` and ``same_order``: how probably a second study of the design
+        keeps the order of all pairs that differ significantly in the first (Riley et al. 2024), or of all systems.
     designs
         One row per design (or effect): ``items, ratings_per_text, participants, ratings, cost, effect, n, n_failed,
         power, conf_low, conf_high`` (Clopper–Pearson), ``predicted`` by the curve through all simulations, ``verdict``
@@ -106,11 +107,61 @@ class Plan(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return the designs to choose from."""
-        return [ShownTable(_for_people(self.options), names=NAMES | self._cost)] if self.options.num_rows else []
+        return (
+            [ShownTable(_for_people(self.options, len(self.settings["systems"]) > 2), names=NAMES | self._cost)]
+            if self.options.num_rows
+            else []
+        )
+
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the designs that enough datasets tell about, the cheapest first, and the recommended one marked."""
+        return [self._by_cost()] if self.question == "designs" else self.main()
+
+    def picture(self) -> ShownPicture:
+        """Return power against cost, or of one design power over the effect or the items."""
+        if self.question == "designs":
+            what = "ratings" if self.costs.counted else "cost"
+            return ShownPicture("money", f"Power against {what}, a line for each number of ratings per text")
+        return ShownPicture("designs", "Power: the curve through all simulations, and what was simulated")
+
+    def results(self) -> str:
+        """Return nothing: a plan has no results, and its methods paragraph has the answer."""
+        return ""
 
     def paper_tables(self) -> Sequence[ShownTable]:
-        """Return the designs that were simulated."""
-        return [ShownTable(self._simulated().drop_columns(["predicted"]), names=NAMES | self._cost)]
+        """Return the designs that enough datasets tell about."""
+        return [self._by_cost()]
+
+    def _by_cost(self) -> ShownTable:
+        """Return the designs with enough datasets, or that are options, by cost."""
+        told = {
+            (row["items"], row["ratings_per_text"], row["effect"]): row["option"] for row in self.options.to_pylist()
+        }
+        enough = min(ENOUGH, max(self.designs["n"].to_pylist(), default=0))
+        rows = [
+            (told.get((row["items"], row["ratings_per_text"], row["effect"]), ""), row)
+            for row in self._simulated().to_pylist()
+            if row["n"] >= enough or (row["items"], row["ratings_per_text"], row["effect"]) in told
+        ]
+        rows.sort(
+            key=lambda one: (one[1]["cost"] if one[1]["cost"] is not None else one[1]["ratings"], one[1]["items"])
+        )
+        table = {
+            "": [option for option, _ in rows],
+            **{
+                name: [row[name] for _, row in rows]
+                for name in ("items", "ratings_per_text", "participants", "ratings")
+            },
+            "cost": pa.array([row["cost"] for _, row in rows], pa.float64()),
+            "power": [_power(row) for _, row in rows],
+        }
+        if len({row["effect"] for _, row in rows}) > 1:
+            table["effect"] = [row["effect"] for _, row in rows]
+        best = frozenset(place for place, (_, row) in enumerate(rows) if row["recommended"])
+        caption = (
+            f"Designs by cost; power to find the difference at alpha {self.settings['alpha']:g}, with 95 % intervals"
+        )
+        return ShownTable(pa.table(table), caption, NAMES | self._cost, marked=best)
 
     def sections(self) -> Sequence[Section]:
         """Return the designs, pairs and looks; folded, what would change the answer and what was assumed."""
@@ -161,9 +212,6 @@ class Plan(Result):
         return self.designs.filter(self.designs["n"].to_numpy() > 0)
 
     def _open(self) -> Iterator[Section]:
-        said, shown = said_once(self._simulated().select(READ + CALIBRATED * self.settings["calibrated"]))
-        picture = ShownPicture("designs", "Power: the curve through all simulations, and the designs simulated")
-        yield Section("Designs", (picture, *([said] if said else []), ShownTable(shown, names=NAMES | self._cost)))
         if self.pairs is not None:
             caption = "Power to find each pair, after Holm's correction"
             yield Section("Pairs of systems", (ShownTable(self.pairs, caption),))
@@ -173,9 +221,9 @@ class Plan(Result):
 
     def _folded(self) -> Iterator[Section]:
         blocks: dict[str, Block | None] = {}
-        if self.question == "designs":
-            what = "ratings" if self.costs.counted else "money"
-            blocks[f"Power against {what}"] = ShownPicture("money", f"What more {what} would buy")
+        said, shown = said_once(self._simulated().select(READ + CALIBRATED * self.settings["calibrated"]))
+        every: list[Block] = [*([said] if said else []), ShownTable(shown, names=NAMES | self._cost)]
+        yield Section("Every design that was simulated", tuple(every), folded=True)
         blocks |= {
             "If raters or items differ more, or the effect is smaller": _grid(self.sensitivity),
             "How uncertain the pilot is": _grid(self.uncertainty),
@@ -195,10 +243,16 @@ def _grid(table: pa.Table | None) -> ShownTable | None:
     return ShownTable(table, names=NAMES) if table is not None and table.num_rows else None
 
 
-def _for_people(options: pa.Table) -> pa.Table:
-    """Return the designs to choose from in a few columns: power with its interval in one."""
+def _for_people(options: pa.Table, several: bool) -> pa.Table:
+    """Return the designs to choose from in a few columns: power with its interval in one.
+
+    With several systems, how probably two studies put them in the same order, too.
+    """
     kept = ["option", "items", "ratings_per_text", "participants", "cost"]
-    return options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
+    shown = options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
+    if not several:
+        return shown
+    return shown.append_column("same order", pa.array([f"{same:.0%}" for same in options["same_order"].to_pylist()]))
 
 
 def _power(row: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from ordbridge.power.models import Model, system_terms
 from ordbridge.power.parts import read_fits
 from ordbridge.power.store import folder_of
 from ordbridge.render import figures
-from ordbridge.render.layout import Block, Figures, Section, ShownPicture
+from ordbridge.render.layout import Figures, Section, ShownPicture
 from ordbridge.render.layout import ShownTable as Shown
 from ordbridge.results import Finding, Result, worst_first
 from ordbridge.support.arguments import proportion
@@ -100,24 +100,27 @@ class Run(Result):
 
     def main(self) -> Sequence[Shown]:
         """Return the power of each study."""
-        return [Shown(wording.main_columns(self, self._power), names=wording.NAMES)] if self._power.num_rows else []
+        rows = sorted(range(self._power.num_rows), key=self._place)
+        table = self._power.take(pa.array(rows, pa.int64()))
+        return [Shown(wording.main_columns(self, table), names=wording.NAMES)] if rows else []
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """Return where a row stands: cells in their order, in each the ordinal models first."""
+        cells = list(dict.fromkeys(self._power["cell"].to_pylist()))
+        kinds = {model.name: wording.ORDER.index(model.kind) for model in self.models}
+        return cells.index(self._power["cell"][row].as_py()), kinds[self._power["model"][row].as_py()]
 
     def paper_tables(self) -> Sequence[Shown]:
-        """Return the power of each study, with the counts."""
-        hidden = ("cell", "engine", "measure", "mc_error", "note")
-        kept = [name for name in self._power.column_names if name not in hidden]
-        return [Shown(self._power.select(kept), names=wording.NAMES)]
+        """Return the power of each study."""
+        return self.main()
 
     def sections(self) -> Sequence[Section]:
         """Return power curves, the whole table, failures and audit; folded, estimates against the truth."""
         table = self._power
-        blocks: list[Block] = []
-        if self.figures():
-            blocks.append(ShownPicture("power", "Power over the difference between the systems, with 95 % intervals"))
         failed = any(table["n_failed"].to_pylist())
         hidden = [*BEHIND, *([] if failed else ["power_if_failures_significant"])]
         said, shown = wording.said_once(table.drop_columns(hidden))
-        sections = [Section("Power of each study", (*blocks, said, Shown(shown, names=wording.NAMES)))]
+        sections = [Section("Power in numbers", (said, Shown(shown, names=wording.NAMES)), folded=True)]
         if self.calibration:
             words = (
                 "Size is how often the test is significant where nothing is to be found. Adjusted power is that at a "
@@ -133,6 +136,23 @@ class Run(Result):
             sections.append(Section("Audit against R", (f"{audit}.", Shown(audit.summary), *cases)))
         bias = wording.said_once(self.bias().drop_columns(["cell"]))[1]
         return [*sections, Section("Estimates against the truth", (Shown(bias, names=wording.NAMES),), folded=True)]
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of power over the effect."""
+        if not self.figures():
+            return None
+        n = sorted(set(self._power["n"].to_pylist()))
+        each = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}"
+        failed = sum(self._power["n_failed"].to_pylist())
+        return ShownPicture(
+            "power",
+            f"Power over the difference between the systems, with exact 95 % intervals ({each} datasets per point, "
+            f"{failed:,} failed fits); dotted: 80 % and alpha = {self.alpha:g}",
+        )
+
+    def results(self) -> str:
+        """Return the answer as a paragraph."""
+        return " ".join(f"{line[0].upper()}{line[1:]}" for line in self.answer.splitlines())
 
     def figures(self) -> Figures:
         """Return power over the effect, where the grid has one."""

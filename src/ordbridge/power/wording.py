@@ -23,6 +23,8 @@ ENOUGH = 0.8
 """The power that the answer asks for."""
 NAMES = {"n": "datasets", "n_failed": "failed fits", "ratings_per_text": "ratings/text"}
 AXES = {"items": "{} items", "ratings_per_text": "{} ratings per text", "variance": "{} variance"}
+ORDER = ("clmm", "clm", "lmer", "lm")
+"""In which models are told: first those that are made for ordinal ratings, and for raters and items."""
 MOST = 8  # columns of the table below the answer
 
 
@@ -53,7 +55,7 @@ def answer(run: Run, table: pa.Table) -> str:
     cells = {cell.label: cell for cell in run.grid.cells}
     axes = [axis for axis in run.grid.axes if axis in table.column_names]
     lines = []
-    for model in run.models:
+    for model in sorted(run.models, key=lambda model: ORDER.index(model.kind)):
         own = [row for row in rows if row["model"] == model.name]
         if not own:
             continue
@@ -197,7 +199,7 @@ def references(run: Run) -> list[str]:
 def compared(systems: Sequence[Any]) -> str:
     """Name the systems of simulated studies in their order, and the one that others are set against."""
     first, *others = map(str, systems)
-    return f" The systems are {first} (the reference) and {', '.join(others)}."
+    return f" The systems are {first} (the reference) and {listed(others)}."
 
 
 def said_once(table: pa.Table) -> tuple[str, pa.Table]:

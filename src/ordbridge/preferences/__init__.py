@@ -1,8 +1,9 @@
 """Comparisons of two systems, rankings and best–worst choices: models, answers and plans."""
 
 from ordbridge.preferences.answer import compare_preferences
+from ordbridge.preferences.fit_result import PreferenceFit
 from ordbridge.preferences.judge import PreferenceJudge, judge_preferences
-from ordbridge.preferences.model import PreferenceFit, prefer
+from ordbridge.preferences.model import prefer
 from ordbridge.preferences.rankings import best_worst_pairs
 from ordbridge.preferences.result import PreferenceComparison
 from ordbridge.preferences.sample_size import (

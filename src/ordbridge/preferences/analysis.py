@@ -12,8 +12,9 @@ from scipy import stats
 
 from ordbridge.errors import FitError, InputError
 from ordbridge.preferences.consistency import agreement, circular_triads, intransitivity, looks_ranked
+from ordbridge.preferences.fit_result import model_name
 from ordbridge.preferences.fitting import Restricted, restricted
-from ordbridge.preferences.model import fit_table, model_name, that_fit
+from ordbridge.preferences.model import fit_table, that_fit
 from ordbridge.preferences.rankings import Rankings, fit_rankings, rankings_of
 from ordbridge.preferences.rows import row_terms
 from ordbridge.preferences.table import (

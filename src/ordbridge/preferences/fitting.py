@@ -18,7 +18,8 @@ SMALLEST, LARGEST = np.log(1e-4), np.log(20.0)
 WIDEST = 2.0  # standard deviations of real raters and items are .4 to 1.4
 STEP = 1e-3
 NO_MAXIMUM = "no maximum of the likelihood was found: there are too few comparisons for the model"
-EXACT_SIZE = 30  # parameters for which all second derivatives are computed
+CENTRAL_SIZE = 30  # parameters for which second derivatives are central differences; of more they are one-sided
+EXACT_COST = 1_500_000  # comparisons × parameters up to which second derivatives are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +98,14 @@ def _searched(model: Tied, x: np.ndarray, scale: np.ndarray, steepness: float) -
 
 def _outer_hessian(model: Tied, x: np.ndarray, parameters: int) -> np.ndarray:
     """Return second derivatives by the first parameters, from differences of gradients."""
+    central = parameters <= CENTRAL_SIZE
+    here = model.mode(x).gradient
     rows = []
     for k in range(parameters):
         h = np.zeros(len(x))
         h[k] = STEP
-        rows.append((model.mode(x + h).gradient - model.mode(x - h).gradient) / (2 * STEP))
+        high, low = model.mode(x + h).gradient, model.mode(x - h).gradient if central else here
+        rows.append((high - low) / (2 * STEP if central else STEP))
     return np.array(rows)
 
 
@@ -179,7 +183,7 @@ def fit_tied(data: Comparisons) -> TiedFit:
     scale[outer:, outer:] = np.linalg.cholesky(near.covariance)
     x, settled = _searched(model, x, scale, 1e-5)
     mode = model.mode(x)
-    if len(x) <= EXACT_SIZE:
+    if len(x) <= CENTRAL_SIZE or data.n * len(x) <= EXACT_COST:
         free = np.ones(len(x), dtype=bool)
         free[model.spacings : outer] = x[model.spacings : outer] > SMALLEST + 1.0
         covariance = np.zeros((len(x), len(x)))
@@ -188,7 +192,7 @@ def fit_tied(data: Comparisons) -> TiedFit:
         covariance[np.ix_(at, at)] = np.linalg.inv(hessian[np.ix_(at, at)])
         covariance = (covariance + covariance.T)[outer:, outer:] / 2
     else:
-        covariance = near.covariance
+        covariance = near.covariance  # of the restricted likelihood, which is a little wider
     spacing, sd, beta = model.split(x)
     sd = np.where(sd < 1.1e-3, 0.0, sd)
     return TiedFit(-mode.value, beta, covariance, sd, cut_points(spacing, data.categories), settled)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ordbridge.errors import ConvergenceWarning, FitError, InputError
 from ordbridge.models.api import clm, clmm
 from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
+from ordbridge.preferences.fit_result import PreferenceFit, made
 from ordbridge.preferences.fitting import fit_tied
 from ordbridge.preferences.rows import LINKS
 from ordbridge.preferences.table import (
@@ -27,96 +25,15 @@ from ordbridge.preferences.table import (
     used_categories,
 )
 from ordbridge.preferences.tied import LARGEST_REST
-from ordbridge.render.layout import ShownTable
-from ordbridge.results.finding import Finding, found, worst_first
-from ordbridge.results.result import Result
+from ordbridge.preferences.with_ratings import fit_with_ratings
+from ordbridge.results.finding import Finding, found
 from ordbridge.support.arguments import choice
-from ordbridge.support.formatting import listed
 
-__all__ = ["PreferenceFit", "prefer"]
+__all__ = ["prefer"]
 
 RANDOM = ("auto", "none", "slopes", "tied")
 FEW_SYSTEMS = 4  # for which R's clmm has full slopes
 FEW_LEVELS = 10
-NAMES = {2: "Bradley–Terry model", 3: "Rao–Kupper model"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PreferenceFit(Result):
-    """A fitted model of comparisons.
-
-    Attributes
-    ----------
-    systems
-        system, estimate (log odds against the reference), std_error, statistic, p_value; the reference is 0.
-    terms
-        term, estimate, std_error: thresholds (half the width of the tie, …) and the position effect.
-    variances
-        grouping, std_dev: of the preferences of raters and items; with slopes one row per system.
-    loglik
-        The log likelihood.
-    fit
-        The :class:`ordbridge.Fit` behind it; ``None`` with tied variances.
-    """
-
-    kind: ClassVar[str] = "preference fit"
-    systems: pa.Table
-    terms: pa.Table
-    variances: pa.Table
-    loglik: float
-    n: int
-    converged: bool
-    settings: dict[str, Any]
-    findings: tuple[Finding, ...] = ()
-    covariance: np.ndarray | None = None
-    fit: Fit | None = None
-
-    def __repr__(self) -> str:
-        """Say in one line what was fitted."""
-        return f"<{self.settings['model']} of {self.systems.num_rows} systems, {self.n} comparisons>"
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """What the report is called."""
-        return f"{self.settings['model']} of {self.systems.num_rows} systems"
-
-    @property
-    def answer(self) -> str:  # type: ignore[override]
-        """Which system is preferred most."""
-        best, other, *_ = sorted(self.systems.to_pylist(), key=lambda row: -row["estimate"])
-        ahead = best["estimate"] - other["estimate"]
-        return f"{best['system']} is preferred most: log odds {ahead:.2f} above {other['system']}."
-
-    @property
-    def counted(self) -> str:  # type: ignore[override]
-        """What it rests on."""
-        s = self.settings
-        who = "R, ordinal" if s["engine"] == "r" else "native engine"
-        return f"{self.n:,} comparisons; {s['model']}, {s['link']} link ({who}); log likelihood {self.loglik:.3f}."
-
-    @property
-    def coef(self) -> dict[str, float]:
-        """Log odds of all systems against the reference."""
-        return dict(zip(self.systems["system"].to_pylist(), self.systems["estimate"].to_pylist(), strict=True))
-
-    @property
-    def tables(self) -> dict[str, pa.Table]:
-        """All tables by name."""
-        return {"systems": self.systems, "terms": self.terms, "variances": self.variances}
-
-    def main(self) -> Sequence[ShownTable]:
-        """Return the systems, the other terms, and the variances."""
-        return [ShownTable(table) for table in self.tables.values() if table.num_rows]
-
-    def methods(self) -> str:
-        """Return the paragraph for the methods section."""
-        random = self.variances["grouping"].to_pylist()
-        said = f", with random preferences of each {listed(list(dict.fromkeys(random)))}" if random else ""
-        return f"Comparisons were analysed with a {self.settings['model']} ({self.settings['link']} link{said})."
-
-    def references(self) -> list[str]:
-        """Return the references that the paragraph needs."""
-        return [] if self.fit is None else self.fit.references()
 
 
 def prefer(
@@ -134,6 +51,7 @@ def prefer(
     random: str = "auto",
     engine: str = "r",
     timeout: float | None = None,
+    ratings: Any = None,
 ) -> PreferenceFit:
     """Fit the model of comparisons of two systems (a or b, ties, grades).
 
@@ -165,6 +83,9 @@ def prefer(
         ``"r"``: ordinal's clm or clmm where they can fit the model. ``"fast"``: the native engine.
     timeout
         Seconds that one fit may take.
+    ratings
+        Ratings of the same systems, as :func:`ordbridge.read` takes or returns them: strengths are shared, thresholds
+        are their own. Raters and items of the same name are the same. Natively, with random effects tied or none.
 
     References
     ----------
@@ -186,6 +107,8 @@ def prefer(
     table = pair_table(data, first, second, outcome, rater, item, categories)
     if table.criterion is not None and len(table.criteria) > 1:
         raise InputError(f"there are {len(table.criteria)} criteria; fit them one by one, or use compare")
+    if ratings is not None:
+        return fit_with_ratings(table, ratings, reference, position, link, random)
     return fit_table(table, reference, position, link, random, engine, timeout)
 
 
@@ -212,7 +135,7 @@ def fit_table(
         raise InputError("one system is always shown first, so position and strength cannot be told apart")
     if reference is not None and reference not in table.systems:
         raise InputError(f"there is no system {reference!r}; there are {', '.join(table.systems)}")
-    groups, said = ((), ()) if random == "none" else random_groupings(table, table.kind == "ranks")
+    groups, said = ((), ()) if random == "none" else random_groupings(table, table.in_sets)
     groups, said = that_fit(table, groups, said)
     said = (*said, *(found("preferences-wald", role=name, n=n) for name in groups
                      if (n := len(getattr(table, f"{name}s"))) < FEW_LEVELS))  # fmt: skip
@@ -242,14 +165,6 @@ def that_fit(
     return ("rater",), (*said, found("preferences-too-many", role=dropped, n=pairs[dropped]))
 
 
-def model_name(table: PairTable, link: str) -> str:
-    """Return what the model is called in the literature."""
-    count = used_categories(table.y, table.categories)[1]
-    if link == "probit":
-        return "Thurstone–Mosteller model" if count == 2 else "graded Thurstone model"
-    return NAMES.get(count, "graded Bradley–Terry model")
-
-
 def _tied(
     table: PairTable,
     reference: str | None,
@@ -277,7 +192,7 @@ def _tied(
         {"grouping": f"{name}:system", "std_dev": float(sd)} for name, sd in zip(groups, solution.sd, strict=True)
     ]
     settings = {"engine": "fast", "link": link, "random": "tied", "groups": groups, "position": position}
-    return _made(
+    return made(
         table, reference, strengths, V, terms, variances, solution.loglik, solution.converged, said, settings, None
     )
 
@@ -338,7 +253,7 @@ def _ordinal(
     variances = _variances(table, fit)
     settings = {"engine": engine, "link": link, "random": "slopes" if groups else "none", "groups": groups,
                 "position": position, "mirrored": mirrored}  # fmt: skip
-    return _made(table, reference, strengths, V, terms, variances, fit.loglik, fit.converged, said, settings, fit)
+    return made(table, reference, strengths, V, terms, variances, fit.loglik, fit.converged, said, settings, fit)
 
 
 def _mirror(frame: dict[str, Any], signed: list[str], categories: int) -> dict[str, Any]:
@@ -385,47 +300,3 @@ def _variances(table: PairTable, fit: Fit) -> list[dict[str, Any]]:
             system = table.systems[int(str(name)[1:])]
             rows.append({"grouping": f"{row['group']}: {system} − {table.systems[0]}", "std_dev": row["sd"]})
     return rows
-
-
-def _made(
-    table: PairTable,
-    reference: str | None,
-    strengths: np.ndarray,
-    V: np.ndarray,
-    terms: list[dict[str, Any]],
-    variances: list[dict[str, Any]],
-    loglik: float,
-    converged: bool,
-    said: tuple[Finding, ...],
-    settings: dict[str, Any],
-    fit: Fit | None,
-) -> PreferenceFit:
-    from scipy import stats
-
-    zero = 0 if reference is None else table.systems.index(reference)
-    order = [zero, *(k for k in range(len(table.systems)) if k != zero)]
-    rows = []
-    for k in order:
-        estimate = float(strengths[k] - strengths[zero])
-        variance = float(V[k, k] + V[zero, zero] - 2 * V[k, zero])
-        error = None if k == zero else float(np.sqrt(max(variance, 0.0)))
-        z = estimate / error if error else None
-        p = None if z is None else float(2 * stats.norm.sf(abs(z)))
-        rows.append(
-            {"system": table.systems[k], "estimate": estimate, "std_error": error, "statistic": z, "p_value": p}
-        )
-    name = model_name(table, settings["link"])
-    text, number = pa.string(), pa.float64()
-    fields = [("estimate", number), ("std_error", number), ("statistic", number), ("p_value", number)]
-    return PreferenceFit(
-        pa.Table.from_pylist(rows, pa.schema([("system", text), *fields])),
-        pa.Table.from_pylist(terms, pa.schema([("term", text), *fields[:2]])),
-        pa.Table.from_pylist(variances, pa.schema([("grouping", text), ("std_dev", number)])),
-        float(loglik),
-        table.n,
-        converged,
-        {"model": name, "reference": table.systems[zero], **settings},
-        worst_first((*table.findings, *said)),
-        V,
-        fit,
-    )

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ordbridge import __version__
 from ordbridge.render import figures
-from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
+from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import columns_taken, listed, p_text
@@ -196,14 +196,23 @@ class PreferenceComparison(Result):
         }
         return ShownTable(pa.Table.from_pylist(rows), "Win rates of the first, ties split", names)
 
+    def picture(self) -> ShownPicture:
+        """Return the picture of win rates."""
+        level = f"{100 * float(self.settings['conf_level']):g} %"
+        return ShownPicture("win_rates", f"Win rates against the mean opponent, ties split, with {level} intervals")
+
+    def results(self) -> str:
+        """Return the answer, and every pair of systems, in sentences."""
+        rest = self.sentences if self.pairs.num_rows > 1 else ()
+        return " ".join([*self.answer.splitlines(), *rest[:MOST_SENTENCES]])
+
     def sections(self) -> Sequence[Section]:
         """Return the pictures, the pairs, the checks, and what is behind them."""
-        pairs: list[Block] = [Bullets(self.sentences[:MOST_SENTENCES])]
-        if "pairs" in self.figures():
+        pairs: list[Block] = []
+        if self.pairs.num_rows > 1:
             pairs.append(ShownPicture("pairs", "Win rate of the row against the column, ties split"))
         pairs.append(self._pairs_grid())
         return [
-            Section("Win rates", (ShownPicture("win_rates", "Win rates against the mean opponent, with intervals"),)),
             Section("Pairs", tuple(pairs)),
             Section("Position, circles and agreement", (ShownTable(_plain(self.checks)),)),
             Section("Model", (ShownTable(_plain(self.models)), ShownTable(_plain(self.design))), folded=True),
@@ -228,11 +237,13 @@ class PreferenceComparison(Result):
         random = (
             f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
         )
+        several = s["comparisons"] > 1 and s["adjust"] != "none"
+        corrected = f", corrected by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)" if several else ""
         return (
             f"Comparisons were analysed with a {model['model']} ({s['link']} link){random} by ordbridge {__version__}. "
             "Win rates split ties and average over new raters and items. "
-            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom, "
-            f"corrected by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)."
+            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom"
+            f"{corrected}."
         )
 
     def references(self) -> list[str]:

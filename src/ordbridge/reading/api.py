@@ -28,7 +28,7 @@ from ordbridge.reading.rating_table import RatingTable
 from ordbridge.reading.selecting import ignoring, with_composites, with_rows
 from ordbridge.reading.several_files import together
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.spans import has_spans, scored
+from ordbridge.reading.spans import has_spans, scored, with_marks
 from ordbridge.reading.systems_in_rows import with_dummies, without_lists
 from ordbridge.reading.vocabulary import rank_of
 from ordbridge.results.finding import found as noticed
@@ -143,6 +143,8 @@ def read(
     if has_spans(chosen, asked):
         chosen, hints = scored(chosen, asked, weights)
         asked = replace(asked, rating=())
+    elif hints.marks and not asked.rating:
+        chosen, hints = with_marks(chosen, hints, weights)
     elif weights:
         raise InputError(f"penalties are for error spans, and {cells.name} has no column of severities; leave them out")
     chosen = chosen if format or hints.ratings else with_dummies(without_lists(chosen), asked)
@@ -251,6 +253,8 @@ def _opened(
     if kind in ("json", "jsonl") and sheet is None:
         value = json_value(path)
         if format != "table" and (known := export_of_json(value, path)) is not None:
+            if asked is not None:
+                refuse_preferences(known[0], asked, systems)
             return None, *known
         return None, *export(sheet_of_records(value, path.name))
     if kind in ("parquet", "feather"):

@@ -71,15 +71,23 @@ def _names_systems(cells: Cells, given: Sequence[tuple[str | None, str | None]])
     apart = len(set(given)) * 2 <= len(given) == len(set(zip(given, cells, strict=True)))
     if looks_like_ratings(cells) and not apart:
         return False
-    return all(_is_crossed(cells, [pair[place] for pair in given], len(labels)) for place in (0, 1))
+    people, items = ([pair[place] for pair in given] for place in (0, 1))
+    if not _is_crossed(cells, items, len(labels)):
+        return False
+    if _is_crossed(cells, people, len(labels)):
+        return True
+    # a crowd, each of whom saw little: every item has all labels, and they are not those of people
+    words = all(not str(label).strip().isdigit() for label in labels)
+    own = len(set(zip(people, cells, strict=True))) == len(set(people))
+    return words and not own and len(set(items)) >= FEWEST_ITEMS and _is_crossed(cells, items, len(labels), 0.9)
 
 
-def _is_crossed(cells: Cells, groups: Cells, labels: int) -> bool:
+def _is_crossed(cells: Cells, groups: Cells, labels: int, share: float = 0.5) -> bool:
     """Tell whether most groups have all labels."""
     seen: dict[str | None, set[str | None]] = {}
     for group, cell in zip(groups, cells, strict=True):
         seen.setdefault(group, set()).add(cell)
-    return sum(len(found) == labels for found in seen.values()) > 0.5 * len(seen)
+    return sum(len(found) == labels for found in seen.values()) > share * len(seen)
 
 
 def refuse_two_scales(sheet: Sheet, ratings: Sequence[RatingColumn]) -> None:

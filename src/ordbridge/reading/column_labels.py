@@ -9,7 +9,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.headers import decompose, made_alike
 from ordbridge.reading.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, plain, rank_of, words_of
+from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, names_system, plain, rank_of, words_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["alike", "labelled"]
@@ -163,6 +163,11 @@ def _roles(
     roles: list[str | None] = [None] * len(factors)
     for place, factor in enumerate(factors):
         role = None if place in counting else label_role(list(dict.fromkeys(factor)))
+        if role == "participant" and role in ids and ids[role] in sheet.columns:
+            raise InputError(
+                f"the names of {listed(columns)} of {sheet.name} say raters, but {ids[role]!r} names raters, too; "
+                f"leave it out with ignore={ids[role]!r} if it is something else, or name the ratings with rating="
+            )
         if role is not None and role not in taken:
             roles[place] = role
             taken.add(role)
@@ -253,7 +258,7 @@ def _left(labels: list[str], left: list[str]) -> str | None:
         if all(len(label.split()) > 2 for label in labels):
             return "criterion"  # questions
         return "participant" if all(_names_a_person(label) for label in labels) else None
-    if "system" in left and _are_letters(labels):
+    if "system" in left and (_are_letters(labels) or sum(map(names_system, labels)) * 2 >= len(labels)):
         return "system"
     if left == ["system", "criterion"]:
         return "system" if _name_systems(labels) else None

@@ -6,17 +6,27 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.column_content import item_among, refuse_two_scales, system_among
-from ordbridge.reading.column_labels import MANY, alike, labelled
+from ordbridge.reading.column_labels import MANY, labelled
 from ordbridge.reading.headers import PATTERN, decompose, from_pattern
-from ordbridge.reading.parts import IDS, NONE, ROW, Asked, Hints, RatingColumn, SheetLayout, listed, short_name
-from ordbridge.reading.properties import is_constant, may_name_raters, property_of, shared_source
+from ordbridge.reading.parts import (
+    IDS,
+    NONE,
+    ROW,
+    Asked,
+    Hints,
+    RatingColumn,
+    SheetLayout,
+    listed,
+    options_of,
+    short_name,
+)
+from ordbridge.reading.properties import may_name_items, may_name_raters, shared_source
+from ordbridge.reading.rating_columns import RatingColumns, is_counter
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings, without_missing
+from ordbridge.reading.values import looks_like_ratings, without_missing
 from ordbridge.reading.vocabulary import (
     criteria_in,
     is_aside,
@@ -36,6 +46,9 @@ __all__ = ["recognise"]
 
 DOCUMENT = re.compile(r"doc|article|story|dialog|conversation|text|topic", re.IGNORECASE)
 FEWEST_ROWS = 8  # before a column that always holds the same is called a filler
+NUMBERING = {"id", "no", "nr", "num", "number", "index", "idx", "ix"}
+MOSTLY_ONCE = 0.95  # so large a share of texts with one row are texts that nobody rated twice
+SOME_REPEATS = 0.05  # share of rows by somebody who rated the same before
 SEGMENT = re.compile(r"seg|sent|line|turn|utt|paragraph", re.IGNORECASE)
 
 
@@ -63,12 +76,13 @@ class _Finder:
             elif role in self.hints.ids and self.hints.ids[role] in self.sheet.columns:
                 self.ids[role] = self.hints.ids[role]
         patterned = self.of_pattern()
-        columns = list(patterned) if patterned else self.without_others(self.rating_columns())
+        columns = list(patterned) if patterned else self.rating_columns()
         for role in ("participant", "system", "criterion", "item"):
             if role not in self.ids:
                 self.find(role, columns)
         self.find_parts(columns)
         self.find_by_content(columns)
+        self.find_within(columns)
         self.find_source(columns)
         if patterned:
             ratings = [RatingColumn(name, labels) for name, labels in patterned.items()]
@@ -122,165 +136,20 @@ class _Finder:
         return found
 
     def rating_columns(self) -> list[str]:
+        """Return the columns that the user or the format names, else those that are recognised."""
         if self.asked.rating:
             return [self.column(name, "rating") for name in self.asked.rating]
-        if self.hints.ratings:
-            return list(self.hints.ratings)
-        free = [name for name in self.free if name not in self.ids.values() and not is_aside(short_name(name))]
-        likely = [name for name in free if self.may_be_rating(name) and not self.is_counter(name)]
-        likely = self.without_properties(likely)
-        named = {name: rank for name in likely if (rank := self.rank("rating", name)) is not None}
-        criteria = [name for name in likely if is_criterion(short_name(name))]
-        if self.asked.columns:
-            return [name for name in likely if not self.is_id(name)] or likely
-        sure = [name for name, rank in named.items() if rank == min(named.values()) and rank < 2]
-        if sure and not any(name not in sure for name in criteria):
-            if len(sure) == 1:
-                return sure
-            raise InputError(f"{listed(sure)} may be the rating; say which: {_options('rating', sure)}")
-        if sure and len(criteria) > 1 and not {*sure} <= {*criteria}:
-            raise InputError(
-                f"{sure[0]!r} and {listed(criteria)} may hold ratings; give rating={sure[0]!r}, or rating={criteria!r}"
-            )
-        if criteria:
-            return self.with_other_questions(criteria, likely)
-        others = [name for name in likely if not self.is_id(name)]
-        weak = [name for name in named if name in others]
-        if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
-            return weak
-        if others:
-            said = [name for name in others if says_rating(short_name(name))]
-            chosen = [name for name in others if name in said or self.is_asked_like(name, said)] or others
-            beyond = [name for name in free if name not in likely and self.is_beyond(name)]
-            unsaid = beyond if not said else [name for name in others if name not in chosen]
-            if unsaid and (not said or len(unsaid) > len(chosen)):
-                raise InputError(
-                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do: rating="
-                )
-            return chosen
-        if "rating" in free:  # words without an order
-            return ["rating"]
-        raise InputError(
-            f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with rating=; "
-            f"it has: {listed(self.sheet.header)}"
-        )
-
-    def without_properties(self, likely: list[str]) -> list[str]:
-        """Leave out fillers, properties of texts and raters, and words without an order beside other ratings."""
-        sure = [name for name in likely if (rank := self.rank("rating", name)) is not None and rank < 2]
-        others = [name for name in likely if name not in sure]
-        fixed = [name for name in others if len(self.sheet) >= FEWEST_ROWS and is_constant(self.sheet.columns[name])]
-        left = {name for name in fixed if not is_criterion(short_name(name))}
-        left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
-        ordered = [name for name in likely if name not in left and looks_like_ratings(self.sheet.columns[name])]
-        if ordered:
-            left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
-                     and not self.is_numeric(name)}  # fmt: skip
-        left |= {name for name in others if {*name_words(short_name(name))} & words_of("ranks")}
-        stems = {_stem(name) for name in likely if name not in left}
-        left = {name for name in left if _stem(name) not in stems}  # one of Rater 1, Rater 2, Rater 3 is constant
-        kept = [name for name in likely if name not in left]
-        named = [name for name in kept if not self.is_id(name)]
-        apart = len({_stem(name) for name in named}) == len(named) > 1
-        if apart and not any(name in sure or is_criterion(short_name(name)) for name in named):
-            self.refuse_constant([name for name in fixed if name in left], named)
-        if said := [name for name in likely if name in left and not self.is_id(name)]:
-            self.notes.append(noticed("not-taken-as-ratings", columns=listed(said)))
-        return kept
-
-    def refuse_constant(self, fixed: list[str], kept: list[str]) -> None:
-        """Ask about a column that always holds one rating of the others' scale: a system may always get it."""
-        scale = {cell for name in kept for cell in self.sheet.columns[name] if not is_missing(cell)}
-        same = [name for name in fixed if {c for c in self.sheet.columns[name] if not is_missing(c)} <= scale]
-        if same:
-            raise InputError(
-                f"{listed(same)} of {self.sheet.name} always hold one rating of the scale of {listed(kept)}; name all "
-                "columns of ratings with rating="
-            )
-
-    def is_numeric(self, name: str) -> bool:
-        cells = [cell for cell in self.sheet.columns[name] if not is_missing(cell)]
-        return bool(cells) and bool(np.isfinite(as_numbers(cells)[0]).mean() >= 0.8)
-
-    def without_others(self, columns: list[str]) -> list[str]:
-        """Leave out columns whose names are not made like the others, such as Word count beside Rater 1, Rater 2."""
-        if self.asked.rating or self.asked.columns or len(columns) < 3:
-            return columns
-        kept = alike(columns, self.hints)
-        if others := [name for name in columns if name not in kept]:
-            self.notes.append(noticed("not-taken-as-ratings", columns=listed(others)))
-        return kept
-
-    def with_other_questions(self, criteria: list[str], likely: list[str]) -> list[str]:
-        """Return criteria and other questions that were answered beside them; say which columns may be ratings, too."""
-        others = [name for name in likely if name not in criteria and not self.is_id(name)]
-        said = [name for name in others if name.rstrip().endswith("?") or says_rating(short_name(name))]
-        asked = [name for name in others if criteria_in(name) or name in said]
-        scale = {cell for name in criteria for cell in self.sheet.columns[name] if not is_missing(cell)}
-        unsure = [name for name in others if name not in asked]
-        same = [name for name in unsure if {c for c in self.sheet.columns[name] if not is_missing(c)} <= scale]
-        if len(same) > len(criteria) + len(asked):
-            raise InputError(
-                f"{listed([*criteria, *same])} of {self.sheet.name} are on one scale, but not all names say that they "
-                "are ratings; name those that are with rating="
-            )
-        if unsure:
-            self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
-        return [name for name in likely if name in criteria or name in asked]
-
-    def is_beyond(self, name: str) -> bool:
-        """Tell whether a column has numbers that may be ratings on a scale with more than 100 points."""
-        return (
-            not self.is_id(name)
-            and self.is_numeric(name)
-            and not self.is_counter(name)
-            and not is_constant(self.sheet.columns[name])
-            and property_of(self.sheet, name) is None
-            and len(set(self.sheet.columns[name])) < 0.9 * len(self.sheet)
-        )
-
-    def is_asked_like(self, name: str, questions: Sequence[str]) -> bool:
-        """Tell whether a question begins like others that name a criterion, as "Is the outcome …?" does."""
-        if not name.rstrip().endswith("?"):
-            return False
-        return any(one.rstrip().endswith("?") and one.split()[:2] == name.split()[:2] for one in questions)
-
-    def may_be_rating(self, name: str) -> bool:
-        """Tell whether a column holds ratings, or is called a rating and holds few different words."""
-        cells = self.sheet.columns[name]
-        if looks_like_ratings(cells):
-            return True
-        rank = self.rank("rating", name)
-        stem = re.sub(r"[\s_\-.]*\d+$", "", short_name(name))
-        called = is_criterion(stem) or (rank is not None and rank < 2)
-        if not called and not self.is_id(name) and says_rating(short_name(name)) and self.is_numeric(name):
-            return True
-        if called and self.is_numeric(name):
-            return True
-        return called and 1 < len({cell.strip().casefold() for cell in cells if cell}) <= MOST_LABELS
-
-    def is_counter(self, name: str) -> bool:
-        """Tell whether a column counts the rows and is not called a rating."""
-        cells = self.sheet.columns[name]
-        return (
-            len(cells) > 2
-            and self.rank("rating", name) is None
-            and any(cells == [str(n + first) for n in range(len(cells))] for first in (0, 1))
-        )
-
-    def is_id(self, name: str) -> bool:
-        """Tell whether the name of a column says that it names people, items, systems or criteria."""
-        return any(self.rank(role, name) is not None for role in IDS)
-
-    def rank(self, role: str, name: str) -> int | None:
-        return rank_of(role, short_name(name))
+        chooser = RatingColumns(self.sheet, self.free, self.asked, self.hints)
+        columns = chooser.without_others(chooser.chosen(self.ids))
+        self.notes += chooser.notes
+        return columns
 
     # -- the columns of roles
 
     def find(self, role: str, ratings: Sequence[str]) -> None:
         """Find the column of a role by its name, and where several have such a name, by what they hold."""
         free = [name for name in self.free if name not in ratings and name not in self.ids.values()]
-        ranked = {name: rank for name in free if (rank := self.rank(role, name)) is not None}
+        ranked = {name: rank for name in free if (rank := rank_of(role, short_name(name))) is not None}
         ranked = {name: rank for name, rank in ranked.items() if self.fits(role, name, rank, ratings)}
         ranked = self.one_of_equals(ranked)
         if role == "item" and 0 not in ranked.values():
@@ -291,7 +160,7 @@ class _Finder:
             best = self.finest(best)
         if len(best) > 1:
             raise InputError(
-                f"{listed(best)} of {self.sheet.name} may be the {role}; say which: {_options(role, best)}"
+                f"{listed(best)} of {self.sheet.name} may be the {role}; say which: {options_of(role, best)}"
             )
         if best:
             self.ids[role] = best[0]
@@ -300,7 +169,7 @@ class _Finder:
 
     def find_by_content(self, ratings: Sequence[str]) -> None:
         """Find item or system by what columns hold, where their names do not say it, and say why."""
-        if len(ratings) > 1 and not all(is_criterion(short_name(name)) for name in ratings):
+        if len(ratings) > 1 and not all(says_what(short_name(name)) for name in ratings):
             return
         used = {*ratings, *self.ids.values(), self.sheet.parts}
         free = {name: self.sheet.columns[name] for name in self.free if name not in used}
@@ -322,11 +191,11 @@ class _Finder:
         if self.asked.item is not None or item not in self.sheet.columns or system not in self.sheet.columns:
             return
         used = {*ratings, *self.ids.values()}
-        free = [name for name in self.free if name not in used and not self.is_counter(name)]
+        free = [name for name in self.free if name not in used and not is_counter(self.sheet, name)]
         source = shared_source(self.sheet, str(item), str(system), free)
         if source is None:
             return
-        if self.rank("item", source) is None:
+        if rank_of("item", short_name(source)) is None:
             self.notes.append(noticed("shared-source-proposed", column=source, old=item))
             return
         self.ids["item"] = source
@@ -399,14 +268,56 @@ class _Finder:
         fine = [name for name in names if SEGMENT.search(name)]
         if len(names) != 2 or len(coarse) != 1 or len(fine) != 1 or coarse == fine:
             return names
-        both = f"{coarse[0]} and {fine[0]}"
+        return [self.composite(coarse[0], fine[0])]
+
+    def composite(self, coarse: str, fine: str) -> str:
+        """Put two columns together, which name an item only both."""
+        both = f"{coarse} and {fine}"
         cells = [
             None if a is None or b is None else f"{a} {b}"
-            for a, b in zip(self.sheet.columns[coarse[0]], self.sheet.columns[fine[0]], strict=True)
+            for a, b in zip(self.sheet.columns[coarse], self.sheet.columns[fine], strict=True)
         ]
         self.sheet = self.sheet.with_columns({**self.sheet.columns, both: cells})
-        self.notes.append(noticed("composite-item", coarse=coarse[0], fine=fine[0]))
-        return [both]
+        self.notes.append(noticed("composite-item", coarse=coarse, fine=fine))
+        return both
+
+    def find_within(self, ratings: Sequence[str]) -> None:
+        """Put a question, turn or sentence to the item, where the item alone was rated again and again without it."""
+        item = self.ids.get("item")
+        if self.asked.item is not None or item not in self.sheet.columns or "participant" not in self.ids:
+            return
+        keys = [name for name in self.ids.values() if name in self.sheet.columns]
+        if self.repeats(keys) <= SOME_REPEATS:
+            return
+        used = {*ratings, *self.ids.values()}
+        if "system" not in self.ids and (finer := self.finer_items(keys, used)):
+            self.notes.append(noticed("taken-by-content", column=finer, role="item", why=f"{item!r} comes again"))
+            self.ids["item"] = finer
+            return
+        free = [name for name in self.free if name not in used and self.counts_parts(name)]
+        fine = [name for name in free if self.repeats([*keys, name]) < 0.01]
+        fine = list(self.one_of_equals(dict.fromkeys(fine, 0)))
+        if len(fine) == 1:
+            self.ids["item"] = self.composite(str(item), fine[0])
+
+    def finer_items(self, keys: Sequence[str], used: set[str]) -> str | None:
+        """Return the only other column of items with which nobody rated the same again, where no system is named."""
+        others = [key for key in keys if key != self.ids["item"]]
+        named = [name for name in self.free if name not in used and rank_of("item", short_name(name)) is not None]
+        found = [name for name in named if self.repeats([*others, name]) < 0.01 and self.repeats([name]) > 0.3]
+        found = list(self.one_of_equals(dict.fromkeys(found, 0)))
+        return found[0] if len(found) == 1 else None
+
+    def counts_parts(self, name: str) -> bool:
+        """Tell whether a column numbers the parts of something, such as its questions or turns."""
+        words = {*name_words(short_name(name))}
+        numbers = all(is_missing(cell) or str(cell).strip().isdigit() for cell in self.sheet.columns[name])
+        return numbers and bool(words & words_of("within")) and words <= words_of("within") | NUMBERING
+
+    def repeats(self, names: Sequence[str]) -> float:
+        """Return the share of rows whose cells under some columns stood in a row before."""
+        rows = [*zip(*(self.sheet.columns[name] for name in names), strict=True)]
+        return 1.0 - len({*rows}) / len(rows)
 
     def one_of_equals(self, ranked: dict[str, int]) -> dict[str, int]:
         """Of columns that name the same things, such as an item's number and its text, keep the surest or shortest."""
@@ -457,6 +368,8 @@ class _Finder:
         """Let rows name people or items where nothing else does, or ask."""
         in_columns = {role for one in ratings for role in (*one.labels, *one.sources)}
         has = {*self.ids, *in_columns}
+        if not {"participant", "item", "criterion"} & {*self.ids} and "item" not in in_columns:
+            self.refuse_results()
         if "participant" not in has:
             if self.hints.respondents or ("item" in in_columns and "item" not in self.ids):
                 self.ids["participant"] = ROW
@@ -481,13 +394,22 @@ class _Finder:
             elif self.hints.respondents and "system" in in_columns:
                 pass
             else:
-                options = self.unused(ratings)
+                options = [name for name in self.unused(ratings) if may_name_items(self.sheet, name)]
                 raise InputError(
                     f"nothing in {self.sheet.name} says which item was rated; name the column with item="
                     f"{', which may be ' + listed(options) if options else ''}, or give item='none' if there is none"
                 )
         if "system" not in has:
             self.notes.append(noticed("no-system-column"))
+
+    def refuse_results(self) -> None:
+        """Refuse a table of results, which has one row per system: nothing in it was rated twice."""
+        cells = self.sheet.columns.get(self.ids.get("system", ""))
+        if cells is not None and len({*cells}) == len(cells) > 1:
+            raise InputError(
+                f"{self.sheet.name} has one row per system: these are results, whose differences cannot be tested; "
+                "give the file with the ratings, or at least with a score for each text"
+            )
 
     def one_score_per_text(self, ratings: list[RatingColumn], has: Iterable[str]) -> bool:
         """Tell whether an item and a system (and a criterion) have one row each, as means per text have."""
@@ -496,7 +418,7 @@ class _Finder:
         if not {"item", "system"} <= {*has} or "item" in in_columns or not keys:
             return False
         rows = [*zip(*(self.sheet.columns[name] for name in keys), strict=True)]
-        return len({*rows}) == len(rows) > 1
+        return len(rows) > 1 and len({*rows}) >= MOSTLY_ONCE * len(rows)
 
     def unused(self, ratings: list[RatingColumn]) -> list[str]:
         used = {
@@ -526,16 +448,19 @@ class _Finder:
         return found
 
 
+def says_what(name: str) -> bool:
+    """Tell whether a column of ratings is named after what was rated, and is not one of several places.
+
+    Examples
+    --------
+    >>> says_what("Overall DA Score"), says_what("rating_2"), says_what("score_a")
+    (True, False, False)
+    """
+    words = name_words(name)
+    counted = words[-1:] != [] and (words[-1].isdigit() or len(words[-1]) == 1)
+    return is_criterion(name) or (not counted and (bool(criteria_in(name)) or says_rating(name)))
+
+
 def _one_to_one(pairs: Iterable[tuple[str | None, str | None]]) -> bool:
     pairs = list(pairs)
     return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
-
-
-def _stem(name: str) -> tuple[str, ...]:
-    """Return a name without its number, or where it has none, the name: Rater 1 and Rater 2 are alike."""
-    words = name_words(short_name(name))
-    return tuple(words[:-1]) if len(words) > 1 and (words[-1].isdigit() or len(words[-1]) == 1) else (name,)
-
-
-def _options(role: str, names: Sequence[str]) -> str:
-    return " or ".join(f"{role}={name!r}" for name in names[:6])

@@ -143,9 +143,12 @@ def _parsed(
         return parse_ratings(cells, levels, column)
     parts = {}
     for group in groups:
-        parts[group] = parse_ratings(
-            [c for c, of in zip(cells, criteria, strict=True) if of == group], None, str(group)
-        )
+        own = [c for c, of in zip(cells, criteria, strict=True) if of == group]
+        try:
+            parts[group] = parse_ratings(own, None, str(group))
+        except InputError:
+            parse_ratings(cells, None, column)  # which names all labels
+            raise
     scales = {part.levels for part in parts.values()}
     if scales == {None} or len(scales) == 1:
         return parse_ratings(cells, scales.pop(), column)

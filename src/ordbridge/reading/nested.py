@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,8 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
                 extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
             yield from _walk(one, context | extra, title, depth)
     elif named or _is_level(value):
-        column = title or f"key {depth}"
+        people = label_role([str(key) for key in value]) == "participant" and "annotator" not in context
+        column = "annotator" if people else title or f"key {depth}"
         below = _have_levels(list(value.values()))
         for key, one in value.items():
             yield from _walk(one, context | {column: str(key)}, "", depth + 1, below)
@@ -62,8 +64,11 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
         if alike and (len(alike) == 1 or _is_level(alike)):
             own = {key: cell for key, cell in own.items() if key not in alike}
             nests |= {"": alike} if len(alike) > 1 else alike
+        if outputs := _outputs(own):  # summary 1, summary 2, each of which says its system
+            own = {key: cell for key, cell in own.items() if key not in outputs}
+            nests |= {"": list(outputs.values())}
         for key, cell in value.items():
-            if isinstance(cell, list) and cell and all(_is_number(one) for one in cell):
+            if key in own and isinstance(cell, list) and cell and all(_is_number(one) for one in cell):
                 del own[key]
                 own |= {f"{key} [{number}]": one for number, one in enumerate(cell, 1)}
         here = context | {f"{title}.{key}" if key in context else key: cell for key, cell in own.items()}
@@ -71,6 +76,17 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
             yield here
         for key, cell in nests.items():
             yield from _walk(cell, here, key, depth)
+
+
+def _outputs(own: Record) -> Record:
+    """Return objects under one name with numbers or letters, each of which says which system made it."""
+    groups: dict[str, Record] = {}
+    for key, cell in own.items():
+        stem = re.sub(r"[ _.\-]*(\d+|(?<=[ _.\-])[a-zA-Z])$", "", key)
+        if stem != key and isinstance(cell, Mapping) and any(rank_of("system", one) in (0, 1) for one in cell):
+            groups.setdefault(stem, {})[key] = cell
+    found = [group for group in groups.values() if len(group) > 1]
+    return found[0] if len(found) == 1 else {}
 
 
 def _is_part(title: str, one: Any) -> bool:
@@ -88,9 +104,24 @@ def _is_number(value: Any) -> bool:
 
 def _is_nest(value: Any) -> bool:
     """Tell whether a value holds rows of its own: a list of objects, or objects under names."""
+    if _are_remarks(value):
+        return False
     if isinstance(value, list):
         return bool(value) and all(isinstance(one, Mapping) for one in value)
     return _is_level(value)
+
+
+def _are_remarks(value: Any) -> bool:
+    """Tell whether all objects inside a value are marked places of a text without a severity: not ratings."""
+    if isinstance(value, Mapping) and not _is_place(value):
+        return bool(value) and any(value.values()) and all(one == [] or _are_remarks(one) for one in value.values())
+    places = value if isinstance(value, list) else [value]
+    return bool(places) and all(isinstance(one, Mapping) and _is_place(one) for one in places)
+
+
+def _is_place(value: Mapping[str, Any]) -> bool:
+    words = {word for key in value for word in name_words(key)}
+    return {"start", "end"} <= words and "severity" not in words
 
 
 def _is_level(value: Any) -> bool:
@@ -152,7 +183,8 @@ def titled(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:
         if role is not None and role not in roles.values():
             roles[name] = role
     left = [name for name in keys if name not in roles]
-    if len(left) == 1 and "item" not in roles.values() and "participant" in roles.values():
+    others = "participant" in roles.values() or any(rank_of("system", name) in (0, 1) for name in columns)
+    if len(left) == 1 and "item" not in roles.values() and others:
         roles[left[0]] = "item"
     free = {name: role for name, role in roles.items() if role not in columns}
     return {free.get(name, name): cells for name, cells in columns.items()}

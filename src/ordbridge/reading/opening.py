@@ -62,6 +62,8 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
     if not head:
         raise InputError(f"{file} is empty")
+    if head == b"version " and file.read_bytes()[:60].startswith(b"version https://git-lfs."):
+        raise InputError(f"{file} only points to a file that Git LFS keeps; get it with git lfs pull")
     suffix = file.suffix.lower()
     if head.startswith(b"PAR1"):
         return "parquet"

@@ -9,12 +9,24 @@ from dataclasses import dataclass, field
 from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import Finding
 
-__all__ = ["FILE", "IDS", "NONE", "ROW", "Asked", "Hints", "RatingColumn", "SheetLayout", "listed", "short_name"]
+__all__ = [
+    "FILE",
+    "IDS",
+    "NONE",
+    "ROW",
+    "Asked",
+    "Hints",
+    "RatingColumn",
+    "SheetLayout",
+    "listed",
+    "options_of",
+    "short_name",
+]
 
 IDS = ("participant", "item", "system", "criterion")
 ROW, NONE, FILE = "row", "none", "file"
 """Instead of a column: the number of the row, nothing, and the name of the file."""
-PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.", re.IGNORECASE)
+PREFIXES = re.compile(r"^(Answer|Input|data|meta|metadata)\.|^(INPUT|OUTPUT|ASSIGNMENT):", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,8 @@ class Hints:
     """Columns of roles where no other column has a name that says so."""
     titles: dict[str, str] = field(default_factory=dict)
     """Better names of columns, such as the question that was asked."""
+    marks: str | None = None
+    """A column of marked errors, as JSON with a severity each, beside the ratings."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +98,14 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """
     shown = [name if len(name) <= 40 else name[:37] + "…" for name in names[:most]]
     return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def options_of(role: str, names: Sequence[str]) -> str:
+    """Return what can be typed to choose one of several columns.
+
+    Examples
+    --------
+    >>> options_of("item", ["doc", "seg"])
+    "item='doc' or item='seg'"
+    """
+    return " or ".join(f"{role}={name!r}" for name in names[:6])

@@ -22,6 +22,9 @@ FEWEST = 20  # ratings, before anything is concluded
 MANY_TEXTS = 100  # so many texts, each rated by the numbers 1, 2, 3 in turn, are a crowd's work
 STUDIES = {"exp", "experiment", "study", "batch", "group", "list", "site", "wave", "hit", "form", "survey",
            "questionnaire", "studie", "gruppe", "liste", "estudio", "grupo", "part", "task", "lab"}  # fmt: skip
+PLACES = "annotator"  # the column of places in lists, which JSON with lists of ratings gets
+PERSONS = {"expert", "experts"}  # so few that lists keep their order
+_PLACE = re.compile(r"(|.*\D )(\d+)")
 _ID = re.compile(r"(.*[^a-z])?(id|hash|code)$", re.IGNORECASE)
 
 
@@ -62,7 +65,7 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
         if table.num_rows < FEWEST:
             return
     share = _repeats(parts)
-    apart = _apart(table, parts, roles) if share > SOME_REPEATS else []
+    apart = _apart(table, parts, np.asarray(ratings.rows)) if share > SOME_REPEATS else []
     names = {role: _column(ratings, role) for role in roles}
     if share > SOME_REPEATS and names["participant"] and _are_numbers(table["participant"]):
         studies = [name for name in apart if {*name_words(name)} & STUDIES]
@@ -113,18 +116,27 @@ def _has_texts(table: pa.Table, parts: Sequence[np.ndarray]) -> bool:
     return any(_repeats([*parts, codes_of(table[name])]) < 0.01 for name in plain)
 
 
-def _apart(table: pa.Table, parts: Sequence[np.ndarray], roles: Sequence[str]) -> list[str]:
-    """Return the columns that tell repeated ratings apart and have names that come again."""
+def _apart(table: pa.Table, parts: Sequence[np.ndarray], rows: np.ndarray) -> list[str]:
+    """Return the columns that tell repeated ratings apart and have names that come again in other rows."""
     found = []
+    in_file = len(np.unique(rows))
     for name in table.column_names:
-        kind = table[name].type
-        if name in ROLES or not (pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        if name in ROLES or not _may_name(table[name]):
             continue
         code = codes_of(table[name])
-        few = 1 < code.max() + 1 <= table.num_rows // 2
+        few = 1 < code.max() + 1 <= in_file // 2
         if few and _repeats([*parts, code]) < 0.01:
             found.append(str(name))
     return found
+
+
+def _may_name(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column holds words or whole numbers."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        values = column.drop_null()
+        return len(values) > 0 and bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
+    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
@@ -132,16 +144,27 @@ def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
     if _ID.fullmatch(column) or "column" not in ratings.recognised["participant"]:
         return
     people = pc.unique(table["participant"]).to_pylist()
-    if not all(str(name).isdigit() for name in people) or not 2 <= len(people) <= 10:
+    counted = {name: match for name in people if (match := _PLACE.fullmatch(str(name)))}
+    if not 2 <= len(people) <= 30 or len(counted) < len(people) or len({m[1] for m in counted.values()}) > 1:
         return
-    numbers = sorted(map(int, people))
+    invented = next(iter(counted.values()))[1]
+    if (invented and column != PLACES) or {*name_words(invented)} & PERSONS:
+        return  # wid_0 may be somebody
+    number_of = {name: int(match[2]) for name, match in counted.items()}
+    numbers = sorted(number_of.values())
     if numbers not in (list(range(len(people))), list(range(1, len(people) + 1))):
         return
     texts = _together([codes_of(table[role]) for role in ("item", "system") if role in table.column_names])
     text = np.unique(texts, return_inverse=True)[1]
     if text.max() + 1 < MANY_TEXTS:
         return
-    number = np.asarray(table["participant"].cast(pa.int64()))
+    if invented:
+        raise InputError(
+            f"the ratings of a text stand in a list ({invented.strip()}) in {ratings.source}, without the names of "
+            f"raters: are the first ones of all lists by one person? If so give participant={column!r}, otherwise "
+            "participant='none'"
+        )
+    number = np.asarray([number_of[name] for name in table["participant"].to_pylist()])
     rows = np.asarray(ratings.rows)[: len(number)]
     order = np.lexsort((number, rows)) if len(rows) == len(number) else np.arange(len(number))
     turned = (np.diff(number[order]) == 1) | (number[order][1:] == numbers[0]) | (np.diff(number[order]) == 0)

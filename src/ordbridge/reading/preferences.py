@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, short_name
-from ordbridge.reading.properties import property_of
+from ordbridge.reading.properties import is_constant, property_of
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
 from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
@@ -25,7 +26,23 @@ RANKS = words_of("ranks")
 TIES = words_of("ties")
 BEST, WORST = words_of("best"), words_of("worst")
 TEXTS = words_of("outputs")
+TAGS = {"tag", "id", "name", "type", "label", "origin", "version", "from", "by", "source", "kind", "group", "condition"}
 SIDES = {"a": 0, "b": 1, "1": 0, "2": 1, "left": 0, "right": 1, "first": 0, "second": 1, "links": 0, "rechts": 1}
+YES, NO = {"true", "yes", "ja", "oui", "si", "1"}, {"false", "no", "nein", "non", "0"}
+SOURCES = {
+    "article",
+    "source",
+    "src",
+    "input",
+    "original",
+    "context",
+    "document",
+    "prompt",
+    "question",
+    "reference",
+    "ref",
+}
+MOST_CRITERIA = 20  # a column with more names is not what was judged
 MOSTLY = 0.9  # share of verdicts that must be understood
 
 Cells = Sequence[str | None]
@@ -41,7 +58,7 @@ class Preferences:
         ``rater``, ``item``, ``system_a``, ``system_b``, ``outcome`` (``"a"``, ``"b"``, ``"tie"``, or null) and
         ``criterion``; what the file does not say is null. A ranking of k systems is k (k − 1) / 2 rows.
     kind
-        ``"pairs"``, ``"ranks"`` or ``"best-worst"``.
+        ``"pairs"``, ``"ranks"``, ``"best-worst"`` (of two) or ``"best-worst sets"`` (of more; the implied pairs).
     source
         The name of the file.
     columns
@@ -87,13 +104,20 @@ def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None
     if found is None:
         return
     word = {"pairs": "compares two systems in each row", "ranks": "ranks systems against each other",
-            "best-worst": "says which text is best and which is worst"}[found.kind]  # fmt: skip
+            "best-worst": "says which text is best and which is worst",
+            "best-worst sets": "says which text is best and which is worst"}[found.kind]  # fmt: skip
     n, k = found.table.num_rows, len(found.systems)
-    said = f"{n:,} comparison{'' if n == 1 else 's'} of {k} systems" if k else "systems without names"
+    told = f"{sheet.name} {word} ({found.columns['outcome']})"
+    if not k:
+        raise PreferencesFound(
+            f"{told}, and no column names the systems. These are preferences and not ratings; if the same two systems "
+            "stand on the same side in every row, name them: system=['A', 'B']. Otherwise add two columns, system_a "
+            "and system_b"
+        )
     raise PreferencesFound(
-        f"{sheet.name} {word} ({found.columns['outcome']}): {said}. These are preferences and not ratings: "
+        f"{told}: {n:,} comparison{'' if n == 1 else 's'} of {k} systems. These are preferences and not ratings: "
         "`ordbridge compare` and `ob.prefer` analyse them",
-        found if k else None,
+        found,
     )
 
 
@@ -121,17 +145,36 @@ class _PreferenceFinder:
     def __init__(self, sheet: Sheet, asked: Asked, systems: Sequence[str] | None) -> None:
         self.sheet, self.asked, self.given = sheet, asked, systems
         self.words = {name: _words(name) for name in sheet.header}
+        self.shown: set[str] = set()  # columns of what best and worst were chosen from
+
+    def best_worst(self) -> list[_Found]:
+        """Find choices of the best and the worst of three systems or more; several are criteria."""
+        found = []
+        for names, ranks, best, worst in best_worst_sets(self.sheet, self.words):
+            self.shown |= {*names, best, worst}
+            said = {"systems": ", ".join(names), "outcome": f"{best}, {worst}"}
+            extra = " ".join(word for word in self.words[best] if word not in BEST)
+            cells = tuple(self.sheet.columns[name] for name in names)
+            kind = "best-worst sets" if len(names) > 2 else "best-worst"
+            found.append(_Found(kind, cells, ranks, said, criterion=extra or None))
+        return [replace(one, criterion=None) for one in found] if len(found) == 1 else found
 
     def found(self) -> list[_Found]:
-        if systems := self.indexed_systems():
+        if sets := self.best_worst():
+            return sets
+        if systems := self.indexed_systems() or self.tagged_systems():
             if ranked := self.ranked(systems):
                 return ranked
+            self.refuse_unsaid(systems)
             if self.is_rated():
                 return []
-            return self.judged(systems)
+            found = self.judged(systems)
+            if not found:
+                self.refuse_numbered(systems)
+            return found
         if self.is_rated():
             return []
-        return self.one_column() or self.ranks_by_system() or self.long_ranks()
+        return self.flagged() or self.one_column() or self.ranks_by_system() or self.long_ranks()
 
     def is_rated(self) -> bool:
         """Tell whether something else in the sheet is called a rating and looks like one."""
@@ -169,6 +212,24 @@ class _PreferenceFinder:
             elif all(side.isdigit() for side in group):
                 found.append(group)
         return found
+
+    def tagged_systems(self) -> list[dict[str, str]]:
+        """Return the only two columns that hold few names for the texts 1 and 2, beside a verdict on them."""
+        if not any({*words} & VERDICTS for words in self.words.values()):
+            return []
+        groups: dict[tuple[str, ...], dict[str, str]] = {}
+        for name, words in self.words.items():
+            for place, word in enumerate(words):
+                if word in SIDES and ({*words} & TAGS or words in (["left"], ["right"], ["first"], ["second"])):
+                    groups.setdefault((*words[:place], "*", *words[place + 1 :]), {})[word] = name
+        found = []
+        for group in groups.values():
+            if {SIDES[side] for side in group} != {0, 1} or len(group) != 2 or not self.names_systems(group.values()):
+                continue
+            first, second = (self.sheet.columns[group[side]] for side in sorted(group, key=lambda s: SIDES[s]))
+            if sum(a == b for a, b in zip(first, second, strict=True)) < 0.1 * len(first):
+                found.append(dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]])))
+        return found if len(found) == 1 else []
 
     def names_systems(self, columns: Iterable[str]) -> bool:
         """Tell whether columns hold names from one set, and not texts or numbers that are all different."""
@@ -225,6 +286,35 @@ class _PreferenceFinder:
                 found.append(_Found(kind, both, (cells,), names, **who))
         return found
 
+    def refuse_unsaid(self, groups: list[dict[str, str]]) -> None:
+        """Refuse yes and no as the answers about numbered pairs: they do not say which system is meant."""
+        pairs = [group for group in groups if len(group) == 2]
+        numbers = {word for group in pairs for name in group.values() for word in self.words[name] if word.isdigit()}
+        if len(pairs) < 2 or len(numbers) < 2:
+            return
+        said = [name for name, words in self.words.items()
+                if words[-1:] != [] and words[-1] in numbers and not any(name in group.values() for group in pairs)
+                and {plain(str(c)) for c in self.sheet.columns[name] if not is_missing(c)} <= {*YES, *NO} - {"0", "1"}
+                and not is_constant(self.sheet.columns[name])]  # fmt: skip
+        if len(said) == len(pairs):
+            first = [*pairs[0].values()]
+            raise PreferencesFound(
+                f"{', '.join(first)} and so on name two systems for {said[0]} and so on of {self.sheet.name}, which "
+                "say yes or no and not which system is meant; write a or b instead, or the name of the system"
+            )
+
+    def refuse_numbered(self, groups: list[dict[str, str]]) -> None:
+        """Ask whether 1 and 2 say which of two systems is better, where no name says so."""
+        named = {name for group in groups for name in group.values()}
+        said = [name for name in self.sheet.header if name not in named and not is_aside(short_name(name))
+                and {str(c).strip() for c in self.sheet.columns[name] if not is_missing(c)} == {"1", "2"}]  # fmt: skip
+        if len(groups) == 1 and len(groups[0]) == 2 and len(said) == 1:
+            a, b = groups[0].values()
+            raise PreferencesFound(
+                f"{a} and {b} of {self.sheet.name} name two systems, and {said[0]} holds 1 and 2; if these say which "
+                "is better, call the column winner, or write the names of the systems into it"
+            )
+
     def says_side(self, name: str, several: bool) -> bool:
         """Tell whether a column that is called a criterion, or is one of several, holds only sides and ties."""
         words = self.words[name]
@@ -260,6 +350,33 @@ class _PreferenceFinder:
                 understood += found is not None
             cells.append(found)
         return cells if present and understood >= MOSTLY * present else None
+
+    def flagged(self) -> list[_Found]:
+        """Find columns that say yes or no to one of two systems being better: writer_better beside writer_summary."""
+        outputs = {tuple(w for w in words if w not in TEXTS): name for name, words in self.words.items()
+                   if {*words} & TEXTS and len(words) > 1}  # fmt: skip
+        found = []
+        for name, words in self.words.items():
+            if words[-1:] != ["better"] or len(words) < 2:
+                continue
+            labels = {plain(str(cell)) for cell in self.sheet.columns[name] if not is_missing(cell)}
+            mine = [stem for stem in outputs if stem == tuple(words[-1 - len(stem) : -1])]
+            others = [stem for stem in outputs if stem not in mine and not {*stem} & SOURCES]
+            if not (2 <= len(labels) <= 6 and labels <= {*YES, *NO, *TIES}) or len(mine) != 1 or len(others) != 1:
+                continue
+            cells = [None if is_missing(c) else plain(str(c)) for c in self.sheet.columns[name]]
+            outcome = [None if c is None else "a" if c in YES else "b" if c in NO else "tie" for c in cells]
+            systems = [self.stem_of(outputs[stem]) for stem in (*mine, *others)]
+            names = {"systems": ", ".join(outputs[stem] for stem in (*mine, *others)), "outcome": name}
+            criterion = " ".join(words[: -1 - len(mine[0])]) or None
+            both = tuple([system] * len(self.sheet) for system in systems)
+            found.append(_Found("pairs", both, (outcome,), names, criterion=criterion))
+        return found
+
+    def stem_of(self, name: str) -> str:
+        """Return the name of a column of texts without the word for a text: text-davinci-002_summary."""
+        last = re.sub(rf"[ _.\-]+({'|'.join(TEXTS)})$", "", name, flags=re.IGNORECASE)
+        return re.sub(rf"^({'|'.join(TEXTS)})[ _.\-]+", "", name, flags=re.IGNORECASE) if last == name else last
 
     def one_column(self) -> list[_Found]:
         """Find a verdict without columns for both systems: one of them has a column, or the user names both."""
@@ -336,6 +453,8 @@ class _PreferenceFinder:
         for place, key in enumerate(zip(*keys, strict=True) if keys else [()] * len(self.sheet)):
             groups.setdefault(key, []).append(place)
         cells, number = self.sheet.columns[system], as_numbers(self.sheet.columns[ranks[0]])[0]
+        if len(groups) == 1 and len({*cells}) == len(cells):
+            return []  # a table of results
         whole = [min(number[places]) == 1 and max(number[places]) <= len(places) for places in groups.values()]
         if sum(whole) < MOSTLY * len(whole) or max(map(len, groups.values())) < 2:
             return []
@@ -353,37 +472,58 @@ class _PreferenceFinder:
         """Return the column of a role: the one that was named, or the surest by name, the finest of equals."""
         if (given := getattr(self.asked, role)) is not None:
             return given if given in self.sheet.columns else None
-        ranks = {n: r for n in self.sheet.header if (r := rank_of(role, short_name(n))) is not None}
+        header = [name for name in self.sheet.header if name not in self.shown]
+        ranks = {n: r for n in header if (r := rank_of(role, short_name(n))) is not None}
         kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
         ranks = {name: rank for name, rank in ranks.items() if kinds[name] > 1 or role == "participant"}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
 
     def table(self, found: list[_Found]) -> pa.Table:
         roles = {"rater": self.role("participant"), "item": self.role("item"), "criterion": self.role("criterion")}
+        kind = roles["criterion"] if self.asked.criterion is None else None
+        if kind is not None and (kind == roles["item"] or len(set(self.sheet.columns[kind])) > MOST_CRITERIA):
+            roles["criterion"] = None
         labels = {
             name: self.sheet.columns[column] if column else [None] * len(self.sheet) for name, column in roles.items()
         }
-        rows: list[dict[str, str | None]] = []
+        out: dict[str, list[str | None]] = {name: [] for name in SCHEMA.names}
         for one in found:
             own = {name: value for name, value in (("rater", one.rater), ("criterion", one.criterion)) if value}
-            for i, j, a, b in self.compared(one):
-                shared = {name: cells[i] for name, cells in labels.items()} | own
-                if one.rater and labels["rater"][i] is not None:
-                    shared["rater"] = labels["rater"][i]
-                rows.append(shared | {"system_a": a[i], "system_b": b[j], "outcome": self.winner(one, i, j, a, b)})
-        return pa.Table.from_pylist(rows, schema=SCHEMA)
+            if one.rater and roles["rater"]:
+                del own["rater"]
+            for places_a, a, places_b, b, winner in self.compared(one):
+                for name, cells in labels.items():
+                    out[name] += [own[name]] * len(places_a) if name in own else [cells[i] for i in places_a]
+                out["system_a"] += [a[i] for i in places_a]
+                out["system_b"] += [b[i] for i in places_b]
+                out["outcome"] += winner
+        if found[0].kind == "best-worst sets":  # nothing is said of those between best and worst
+            keep = [k for k, cell in enumerate(out["outcome"]) if cell in ("a", "b")]
+            out = {name: [cells[k] for k in keep] for name, cells in out.items()}
+        elif len(found) == 1 and len(found[0].systems) > 2:  # pairs of a ranking stand together
+            n, pairs = len(self.sheet), len(out["outcome"]) // max(1, len(self.sheet))
+            order = [k * n + i for i in range(n) for k in range(pairs)]
+            out = {name: [cells[k] for k in order] for name, cells in out.items()}
+        return pa.table(out, schema=SCHEMA)
 
-    def compared(self, one: _Found) -> Iterable[tuple[int, int, Cells, Cells]]:
+    def compared(self, one: _Found) -> Iterable[tuple[Sequence[int], Cells, Sequence[int], Cells, list[str | None]]]:
+        """Return for each two places their rows, the cells with the systems, and who won."""
+        every = range(len(self.sheet))
+        if len(one.systems) == 2 and len(one.outcomes) == 1:
+            return [(every, one.systems[0], every, one.systems[1], list(one.outcomes[0]))]
+        ranks = [as_numbers(cells)[0].tolist() for cells in one.outcomes]
         if len(one.systems) == 1:
-            return [(i, j, one.systems[0], one.systems[0]) for i, j in self.long]
-        return [(i, i, a, b) for i in range(len(self.sheet)) for a, b in combinations(one.systems, 2)]
+            [cells] = one.systems
+            places = [i for i, _ in self.long], [j for _, j in self.long]
+            winner = [_better(ranks[0][i], ranks[0][j]) for i, j in self.long]
+            return [(places[0], cells, places[1], cells, winner)]
+        both = combinations(range(len(one.systems)), 2)
+        return [(every, one.systems[a], every, one.systems[b], list(map(_better, ranks[a], ranks[b]))) for a, b in both]
 
-    def winner(self, one: _Found, i: int, j: int, a: Cells, b: Cells) -> str | None:
-        if len(one.outcomes) == 1 and len(one.systems) == 2:
-            return one.outcomes[0][i]
-        rank_of_system = dict(zip(map(id, one.systems), one.outcomes, strict=True))
-        first, second = as_numbers([rank_of_system[id(a)][i], rank_of_system[id(b)][j]])[0]
-        return "a" if first < second else "b" if second < first else "tie" if first == second else None
+
+def _better(first: float, second: float) -> str | None:
+    """Return who has the lower rank."""
+    return "a" if first < second else "b" if second < first else "tie" if first == second else None
 
 
 def _words(name: str) -> list[str]:

@@ -6,16 +6,18 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 
+from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
-from ordbridge.reading.parts import short_name
+from ordbridge.reading.parts import listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
 from ordbridge.reading.vocabulary import rank_of
 
-__all__ = ["is_constant", "may_name_raters", "property_of", "shared_source"]
+__all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "refuse_unknown", "shared_source"]
 
 ENOUGH = 3  # names with several rows, before a column that never differs within them is called their property
 UNLIKELY = 1e-6  # probability that a column never differs within names by chance
+MOST_ANSWERS, LONG_ANSWER = 7, 30
 LONG = 60  # letters; so long cells are texts
 
 Cells = Sequence[str | None]
@@ -81,6 +83,48 @@ def may_name_raters(sheet: Sheet, name: str) -> bool:
     if not 2 <= len(labels) <= max(2, len(cells) // 2) or any(len(str(label)) > LONG for label in labels):
         return False
     return not looks_like_ratings([*labels]) and property_of(sheet, name) is None
+
+
+def may_name_items(sheet: Sheet, name: str) -> bool:
+    """Tell whether a column may name items: it has several names that come again, and no points of a scale."""
+    cells = [cell for cell in sheet.columns[name] if not is_missing(cell)]
+    labels = set(cells)
+    if not 2 <= len(labels) <= max(2, 0.9 * len(cells)):
+        return False
+    called = rank_of("item", short_name(name)) is not None or short_name(name).casefold().endswith(("id", "ids"))
+    if not called and (
+        looks_like_ratings([*labels]) or any("." in str(label) and _is_number(label) for label in labels)
+    ):
+        return False
+    return called or property_of(sheet, name) is None
+
+
+def _is_number(cell: str | None) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
+
+
+def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
+    """Ask about questions that share few answers, which are no known scale, such as p and n."""
+    groups: dict[frozenset[str], list[str]] = {}
+    elsewhere = {cell for name in sheet.header if name not in names for cell in sheet.columns[name] if cell}
+    for name in names:
+        labels = frozenset(cell.strip() for cell in sheet.columns[name] if cell and not is_missing(cell))
+        if (
+            1 < len(labels) <= MOST_ANSWERS
+            and not labels & elsewhere
+            and all(len(label) <= LONG_ANSWER for label in labels)
+        ):
+            groups.setdefault(labels, []).append(name)
+    if groups and max(map(len, groups.values())) >= fewest:
+        labels, columns = max(groups.items(), key=lambda pair: len(pair[1]))
+        raise InputError(
+            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is no known scale; "
+            "if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
+        )
 
 
 def shared_source(sheet: Sheet, item: str, system: str, free: Sequence[str]) -> str | None:

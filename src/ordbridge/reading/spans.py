@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from ordbridge.errors import InputError
+from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, Hints, listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.vocabulary import name_words, plain, rank_of
 from ordbridge.results.finding import found as noticed
 
-__all__ = ["has_spans", "scored"]
+__all__ = ["has_spans", "scored", "with_marks"]
 
 PUBLISHED = {"minor": 1.0, "major": 5.0}
 """Freitag et al. (2021), Experts, errors, and context, TACL 9: 1460–1474, Table 4, without their exceptions."""
@@ -53,13 +57,7 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     Freitag, M. et al. (2021). Experts, errors, and context. TACL 9, 1460–1474.
     """
     severity = str(_severity(sheet))
-    given = {plain(name): float(weight) for name, weight in (weights or PUBLISHED).items()}
-    used = {plain(cell) for cell in sheet.columns[severity] if cell is not None} - NOTHING
-    if unknown := sorted(used - given.keys()):
-        raise InputError(
-            f"there is no penalty for the severity {listed(unknown)} of {sheet.name}; give all, such as "
-            f"levels={dict.fromkeys(sorted(used), 1)!r}"
-        )
+    given = _penalties({cell for cell in sheet.columns[severity] if cell is not None}, weights, sheet.name)
     keys = {role: name for role in ("participant", "item", "system") if (name := _column(sheet, asked, role))}
     if {"item", "system"} - keys.keys():
         missing = " and ".join(f"{role}=" for role in ("item", "system") if role not in keys)
@@ -81,6 +79,62 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     said = ", ".join(f"{name} {weight:g}" for name, weight in given.items())
     note = noticed("spans-scored", weights=said, n=len(sheet), segments=len(scores))
     return kept.with_columns({**constant, SCORE: scores}).noting(note), Hints(dict(keys), (SCORE,))
+
+
+def with_marks(sheet: Sheet, hints: Hints, weights: Mapping[str, float] | None) -> tuple[Sheet, Hints]:
+    """Return the penalty of the errors in each row as the rating, where that is what was rated.
+
+    ESA asks for a score beside the errors, and the score is the rating unless ``weights`` are given. MQM asks for
+    errors only: its scores are all the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> marks = ['[{"severity": "minor"}, {"severity": "major"}]', "[]"]
+    >>> sheet = Sheet({"score": ["0", "0"], "errors": marks}, np.array([1, 2]), "x.csv")
+    >>> scored, hints = with_marks(sheet, Hints(ratings=("score",), marks="errors"), None)
+    >>> scored.columns["penalty"], hints.ratings
+    (['6', '0'], ('penalty',))
+    """
+    marks = str(hints.marks)
+    errors = [_errors(cell) for cell in sheet.columns[marks]]
+    scores = {cell for name in hints.ratings for cell in sheet.columns[name] if not is_missing(cell)}
+    if not weights and (len(scores) > 1 or not any(errors)):
+        note = [noticed("marks-not-used", n=sum(map(len, errors)))] if any(errors) else []
+        return sheet.noting(*note), hints
+    given = _penalties({str(one.get("severity") or "") for row in errors for one in row}, weights, sheet.name)
+    sums = [sum(_weight(given, plain(str(one.get("severity") or "")), _kind(one)) for one in row) for row in errors]
+    said = ", ".join(f"{name} {weight:g}" for name, weight in given.items())
+    note = [noticed("spans-scored", weights=said, n=sum(map(len, errors)), segments=len(sums))]
+    columns: dict[str, list[str | None]] = {**sheet.columns, SCORE: [f"{value:g}" for value in sums]}
+    return sheet.with_columns(columns).noting(*note), replace(hints, ratings=(SCORE,))
+
+
+def _errors(cell: str | None) -> list[dict[str, Any]]:
+    """Return the errors that a cell lists as JSON."""
+    try:
+        found = json.loads(cell or "[]")
+    except ValueError:
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _kind(error: Mapping[str, Any]) -> str:
+    """Return the category of an error, whose parts stand in a list."""
+    kind = error.get("error_type") or error.get("category") or ""
+    return "/".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+
+
+def _penalties(severities: Iterable[str], weights: Mapping[str, float] | None, source: str) -> dict[str, float]:
+    """Return the penalty of each severity, or say which one has none."""
+    given = {plain(name): float(weight) for name, weight in (weights or PUBLISHED).items()}
+    used = {plain(cell) for cell in severities} - NOTHING
+    if unknown := sorted(used - given.keys()):
+        raise InputError(
+            f"there is no penalty for the severity {listed(unknown)} of {source}; give all, such as "
+            f"levels={dict.fromkeys(sorted(used), 1)!r}"
+        )
+    return given
 
 
 def _category(sheet: Sheet) -> str | None:

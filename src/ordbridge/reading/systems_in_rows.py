@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,15 @@ import numpy as np
 
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import is_criterion, label_role, rank_of
+from ordbridge.reading.values import looks_like_ratings
+from ordbridge.reading.vocabulary import is_criterion, label_role, name_words, rank_of, says_rating
 from ordbridge.reading.workbook import cell_text
 from ordbridge.results.finding import found as noticed
 
 __all__ = ["with_dummies", "without_lists"]
 
 ON, OFF = {"1", "1.0", "true", "True", "TRUE", "yes", "x"}, {"0", "0.0", "false", "False", "FALSE", "no", None}
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 FEWEST_ROWS = 10
 MOST_COLUMNS = 40  # of 0 and 1 side by side
 
@@ -83,7 +86,9 @@ def without_lists(sheet: Sheet) -> Sheet:
     {'item': ['a', 'a'], 'systems': ['x', 'y'], 'scores': ['4', '2']}
     """
     lists = {name: parsed for name, cells in sheet.columns.items() if (parsed := _lists(cells)) is not None}
-    if not any(rank_of("system", short_name(name)) is not None for name in lists) or len(lists) < 2:
+    if not any(rank_of("system", short_name(name)) is not None for name in lists):
+        return _with_people(sheet, lists)
+    if len(lists) < 2:
         return sheet
     lengths = [[len(cell) for cell in cells] for cells in lists.values()]
     if any(one != lengths[0] for one in lengths) or max(lengths[0]) < 2:
@@ -97,6 +102,48 @@ def without_lists(sheet: Sheet) -> Sheet:
             columns[name] = [cells[place] for place in at]
     note = noticed("lists-taken-apart", columns=", ".join(lists))
     return replace(sheet, columns=columns, rows=sheet.rows[at]).noting(note)
+
+
+def _with_people(sheet: Sheet, lists: dict[str, list[list[Any]]]) -> Sheet:
+    """Make one row per rating where columns hold lists of ratings, one of each rater, and perhaps lists of raters.
+
+    Examples
+    --------
+    >>> columns = {"item": ["a"], "scores": ["[4, 2]"]}
+    >>> _with_people(Sheet(columns, np.array([2]), "x.csv"), {"scores": [[4, 2]]}).columns
+    {'item': ['a', 'a'], 'scores': ['4', '2'], 'annotator': ['scores 1', 'scores 2']}
+    """
+    people = [name for name in lists if rank_of("participant", short_name(name)) is not None]
+    rated = [name for name in lists if name not in people and _are_ratings(name, lists[name])]
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, cells in lists.items():
+        groups.setdefault(tuple(map(len, cells)), []).append(name)
+    fitting = [(lengths, names) for lengths, names in groups.items() if {*names} & {*rated} and max(lengths) > 1]
+    if not fitting:
+        return sheet
+    lengths, together = max(fitting, key=lambda pair: (bool({*pair[1]} & {*people}), len({*pair[1]} & {*rated})))
+    rated = [name for name in rated if name in together]
+    at = np.repeat(np.arange(len(sheet)), lengths)
+    columns: dict[str, list[str | None]] = {
+        name: [cell_text(one) for cell in lists[name] for one in cell]
+        if name in together
+        else [cells[place] for place in at]
+        for name, cells in sheet.columns.items()
+    }
+    named = any(rank_of("participant", short_name(name)) in (0, 1) for name in sheet.header)
+    if not named:
+        columns["annotator"] = [f"{short_name(rated[0])} {number + 1}" for n in lengths for number in range(n)]
+    note = noticed("lists-taken-apart", columns=", ".join(together))
+    return replace(sheet, columns=columns, rows=sheet.rows[at]).noting(note)
+
+
+def _are_ratings(name: str, cells: list[list[Any]]) -> bool:
+    """Tell whether a column whose name says so holds lists of points of a scale."""
+    words = {*name_words(short_name(name))}
+    called = says_rating(short_name(name)) or bool(words & {"scores", "ratings", "votes", "judgments", "judgements"})
+    flat = [one for cell in cells for one in cell]
+    numbers = all(_NUMBER.fullmatch(str(one)) for one in flat)
+    return called and bool(flat) and numbers and looks_like_ratings([cell_text(one) for one in flat])
 
 
 def _lists(cells: Sequence[str | None]) -> list[list[Any]] | None:

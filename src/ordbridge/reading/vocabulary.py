@@ -18,6 +18,7 @@ __all__ = [
     "label_role",
     "may_be_lower",
     "name_words",
+    "names_system",
     "numbered_role",
     "plain",
     "rank_of",
@@ -54,6 +55,8 @@ ABOUT_PEOPLE = frozenset(_WORDS["about_people"])
 _RANGE = re.compile(r"[(\[]?\b\d+\s*(-|–|to|bis|à|a)\s*\d+\b[)\]]?")
 _PARENTHESIS = re.compile(r"\([^)]*\)|#")
 _ENDING = re.compile(r"(?<=.)(ids?|no|nr|num|number|name|code|key|idx|label|nummer|numero)$")
+_ANONYMOUS = r"(anon|anonym(ous|i[sz]ed)?|hash(ed)?|masked|encrypted)"
+_HIDDEN = re.compile(rf"[ _.-]+{_ANONYMOUS}$|^{_ANONYMOUS}[ _.-]+", re.IGNORECASE)
 _SAID_FIRST = r"(?:human[_ .-])?(?:rating|score|rate|likert|answer)[_ .:-]+(?:of )?(.+)"
 _SAID_LAST = r"(.+?)[_ .-]+(?:rating|ratings|score|scores|likert|value|answer|stars)"
 _VAGUE = ("general", "complete", "simple")  # common words that are criteria only by themselves
@@ -131,6 +134,9 @@ _LABELS = (
 _SIZES = (
     r"small|base|large|xl|xxl|mini|turbo|nano|pro|chat|instruct|flash|opus|sonnet|haiku|\d+b|ft|finetuned|zeroshot|"
 )
+_COMMON = {"human", "humano", "humain", "mensch", "gold", "reference", "ref", "random", "rule", "rules", "base", "lead",
+           "template", "claude", "gemma", "ours", "proposed", "opus", "command", "bloom", "falcon", "marian",
+           "baseline", "ablation"}  # fmt: skip
 _SYSTEM_NAMES = re.compile(rf"({'|'.join(_WORDS['system_names'])})(v?\d+)*({_SIZES}fewshot|o|a|b|c)*(v?\d+)*")
 
 
@@ -147,6 +153,7 @@ def rank_of(role: str, column: str) -> int | None:
     >>> rank_of("rating", "Rating (1-5)"), rank_of("participant", "Rater no."), rank_of("system", "evaluated_system")
     (0, 1, 2)
     """
+    column = _HIDDEN.sub("", column) or column
     name = plain(_PARENTHESIS.sub("", _RANGE.sub("", column))) or plain(column)
     if (rank := _RANKS[role].get(name)) is not None:
         return rank
@@ -266,6 +273,19 @@ def numbered_role(label: str) -> str | None:
     """
     word = re.sub(r"[\s_\-.#]+", " ", _without_accents(label)).strip()
     return next((role for role, pattern in _LABELS if pattern.fullmatch(word)), None)
+
+
+def names_system(label: str) -> bool:
+    """Tell whether a label is the name of a known system, or has one among its words.
+
+    Examples
+    --------
+    >>> [names_system(label) for label in ("BART", "MV_BART", "human readable")]
+    [True, True, False]
+    """
+    words = [plain(word) for word in re.split(r"[\s_\-.#]+", label) if word]
+    known = [word for word in words if word not in _COMMON and _SYSTEM_NAMES.fullmatch(word)]
+    return bool(_SYSTEM_NAMES.fullmatch(plain(label))) or (1 < len(words) <= 3 and bool(known))
 
 
 @functools.lru_cache(maxsize=256)

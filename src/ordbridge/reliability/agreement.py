@@ -63,7 +63,7 @@ def percent_agreement(
         raters=raters,
         conf_level=conf_level,
         replicates=lambda random: leave_out_sums(
-            twice, lambda tally: _agreeing(tally, None), lambda sums: sums[..., 0] / sums[..., 1], random
+            twice, lambda tally: _agreeing(tally, None), lambda sums: sums[..., 0] / sums[..., 1], random, means=True
         ),
     )
 
@@ -355,7 +355,7 @@ def _corrected(
         undefined=f"{CHANCE_LEAVES_NOTHING}, or {NO_COMMON_ITEMS}",
         raters=raters,
         conf_level=conf_level,
-        replicates=None if chance else lambda random: leave_out_sums(ratings, per_item, value, random),
+        replicates=None if chance else lambda random: leave_out_sums(ratings, per_item, value, random, means=True),
     )
 
 

@@ -45,12 +45,13 @@ _SCHEMAS = {
     ),
     "raters": columns(
         "criterion participant group: text; n_items: count; "
-        "mean leniency consistency mean_kappa mean_gamma leniency_p consistency_p: number; flagged: truth; reason: text"
+        "mean leniency leniency_low leniency_high consistency consistency_low consistency_high "
+        "mean_kappa mean_gamma leniency_p consistency_p: number; flagged: truth; reason: text"
     ),
     "categories": columns("criterion participant category: text; count: count; share: number"),
     "stability": columns("criterion: text") | WITHIN_RATERS,
     "accuracy": columns("criterion: text") | WITHIN_RATERS,
-    "overview": columns("criterion group measure: text; estimate conf_low conf_high: number"),
+    "overview": columns("criterion group what measure: text; estimate conf_low conf_high: number"),
     "checklist": columns("what answer: text"),
 }
 
@@ -197,10 +198,11 @@ def _wrong(study: RatingTable, seen: Sequence[Finding]) -> list[Finding]:
 _Listed = tuple[str, str, Callable[..., Coefficient], dict[str, Any]]
 
 
-def coefficients_for(level: str) -> list[_Listed]:
+def coefficients_for(level: str, slider: bool = False) -> list[_Listed]:
     """Return the coefficients that make sense at a level: name, what kind of thing it measures, function, options.
 
-    The first is Krippendorff's α at that level, from which agreement is read.
+    On a slider with its many values nobody gives the same rating twice: there it has no unweighted ones. The first is
+    Krippendorff's α at that level, from which agreement is read.
     """
     nominal: list[_Listed] = [
         ("percent agreement", "uncorrected", agreement.percent_agreement, {}),
@@ -227,7 +229,7 @@ def coefficients_for(level: str) -> list[_Listed]:
     leading: list[_Listed] = [(f"Krippendorff's α, {level}", "agreement", krippendorff_alpha, {"level": level})]
     if level == "nominal":
         return leading + nominal
-    return leading + nominal + ordinal + (interval if level in ("interval", "ratio") else [])
+    return leading + ([] if slider else nominal) + ordinal + (interval if level in ("interval", "ratio") else [])
 
 
 def _analyse_group(
@@ -243,7 +245,8 @@ def _analyse_group(
         return [found("one-rater-group", subject, participant=str(ratings.raters[0]))], None
     noticed = cautions(ratings, subject)
     values: dict[str, Coefficient] = {}
-    for name, kind, function, variant in coefficients_for(level):
+    listed = coefficients_for(level, slider=len(ratings.categories) > MANY_CATEGORIES)
+    for name, kind, function, variant in listed:
         try:
             value = function(ratings, **variant, **options)
         except InputError as reason:
@@ -252,20 +255,22 @@ def _analyse_group(
         values[name] = value
         rows["coefficients"].append(labels | _coefficient_row(value))
         rows["interpretations"].append(labels | _interpretation_row(value, kind))
-    lost = [name for name, *_ in coefficients_for(level) if name not in values]
+    lost = [name for name, *_ in listed if name not in values]
     noticed += [found("undefined-coefficients", subject, coefficients=lost)] if lost and values else []
     alpha = values.get(f"Krippendorff's α, {level}")
     together = values.get("Pearson's r") if level in ("interval", "ratio") else values.get("Goodman & Kruskal's γ")
     for what, one in (("agreement", alpha), ("correlation", together)):
         if one is not None:
-            rows["overview"].append(labels | _ends(f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high))
+            rows["overview"].append(
+                labels | _ends(what, f"{what} ({one.name})", one.estimate, one.conf_low, one.conf_high)
+            )
     if alpha is not None and not has(noticed, "sorted-within-items"):
         noticed.append(joint_reading(alpha, together, subject))
     return noticed, alpha
 
 
-def _ends(measure: str, estimate: float, low: float | None, high: float | None) -> dict[str, Any]:
-    return {"measure": measure, "estimate": estimate, "conf_low": low, "conf_high": high}
+def _ends(what: str, measure: str, estimate: float, low: float | None, high: float | None) -> dict[str, Any]:
+    return {"what": what, "measure": measure, "estimate": estimate, "conf_low": low, "conf_high": high}
 
 
 def _components(
@@ -296,9 +301,13 @@ def _averages(
     over = f"{k:.1f} ratings of each {what}"
     if ratings.crossed:
         over = "both raters" if k == 2 else f"all {k} raters"
-    for measure, n in (("reliability of a single rating", 1), (f"reliability of averages over {over}", k)):
+    told = (
+        ("single rating", "reliability of a single rating", 1),
+        ("average", f"reliability of averages over {over}", k),
+    )
+    for kind, measure, n in told:
         ends = split.interval(what, "relative", n) or (None, None)
-        rows["overview"].append(labels | _ends(measure, split.of(what, "relative", n), *ends))
+        rows["overview"].append(labels | _ends(kind, measure, split.of(what, "relative", n), *ends))
     single, average = (split.of(what, "relative", n) for n in (1, k))
     enough = (n for n in range(math.ceil(k) + 1, MOST_RATERS) if split.of(what, "relative", n) >= RELIABLE)
     n = math.ceil(1.5 * k) if average >= RELIABLE else next(enough, MOST_RATERS)

@@ -36,6 +36,8 @@ class Standing:
     consistency
         Correlation with the other raters' mean of the same items, differences in leniency taken out; at the nominal
         level the share of the other raters who chose the same category.
+    leniency_ends, consistency_ends
+        Their 95 % intervals, of t and of Fisher's z (at the nominal level of the normal distribution): two rows.
     leniency_p, consistency_p
         How likely a rater like the others is so far away (leniency), or so low (consistency).
     constant
@@ -51,6 +53,8 @@ class Standing:
     constant: np.ndarray
     flagged_leniency: np.ndarray
     flagged_consistency: np.ndarray
+    leniency_ends: np.ndarray
+    consistency_ends: np.ndarray
 
     def reasons(self, rater: int) -> list[str]:
         """Return why a rater is flagged, as codes: those of the findings without "rater-"; none for the others."""
@@ -92,13 +96,25 @@ def standing(ratings: Ratings, level: str) -> Standing:
             leniency, leniency_var, consistency, constant = _leniency_and_correlation(shared, n)
             on_line = np.arctanh(np.clip(consistency, -0.999, 0.999))
             consistency_var = 1.0 / (n - 3)
+        wide = 1.959964 * np.sqrt(np.where((n > 3) & (consistency_var >= 0), consistency_var, np.nan))
         enough = n >= FEWEST_ITEMS
         least = PEOPLE_DIFFER["leniency"] * float(shared.points[shared.code].std())
         leniency_t = _p_values(leniency, leniency_var, enough, least, two_sided=True)
         least = PEOPLE_DIFFER["consistency"] / (2 if level == "nominal" else 1)
         consistency_t = _p_values(on_line, consistency_var, enough, least, two_sided=False)
+        ends = _ends(leniency, leniency_var, n), np.array([on_line - wide, on_line + wide])
     found = false_discovery(np.concatenate([leniency_t, consistency_t]), FALSE_DISCOVERIES)
-    return Standing(leniency, consistency, leniency_t, consistency_t, constant, found[: len(n)], found[len(n) :])
+    of_consistency = ends[1] if level == "nominal" else np.tanh(ends[1])
+    flagged = found[: len(n)], found[len(n) :]
+    return Standing(leniency, consistency, leniency_t, consistency_t, constant, *flagged, ends[0], of_consistency)
+
+
+def _ends(mean: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return the ends of 95 % intervals of means of n differences, from the variances of these means."""
+    from scipy.stats import t
+
+    wide = t.ppf(0.975, np.maximum(n - 1, 1)) * np.sqrt(np.where(n > 1, variance, np.nan))
+    return np.array([mean - wide, mean + wide])
 
 
 def _leniency_and_correlation(shared: Ratings, n: np.ndarray) -> tuple[np.ndarray, ...]:

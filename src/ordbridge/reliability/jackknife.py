@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from ordbridge.errors import InputError
+from ordbridge.reliability.between_raters import SingleRatings, between_raters
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice, proportion
 
 MOST_GROUPS = 50
+AT_ONCE = 50_000  # ratings that are left out, one by one, at the same time
 TOGETHER = 20  # groups of items, and of raters, that are left out together
 FEW = 20  # items that all say the same are too few to claim certainty
 ONE_SIDED = 0.95  # a label holds when its lower bound is below the coefficient with this probability
@@ -34,7 +36,8 @@ class Replicates:
     """A coefficient of all ratings, without single items, and without single raters; NaN where it has no value.
 
     Of a coefficient over pairs of raters, ``n_pairs`` have a value. ``together`` has the coefficient without each of
-    some groups of items, without each of some groups of raters, and (items × raters) without both.
+    some groups of items, without each of some groups of raters, and (items × raters) without both; ``single`` the
+    coefficient without each rating, which tells more about raters who saw different items.
     """
 
     whole: float
@@ -42,6 +45,7 @@ class Replicates:
     without_raters: np.ndarray
     n_pairs: int | None = None
     together: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    single: SingleRatings | None = None
 
 
 def raters_as(ratings: Ratings, raters: str | None) -> str:
@@ -98,6 +102,8 @@ def leave_out_sums(
     value: Callable[[np.ndarray], np.ndarray],
     random: bool,
     seed: int = 1,
+    *,
+    means: bool = False,
 ) -> Replicates:
     """Do what :func:`leave_out` does, for a coefficient that is a function of sums over items.
 
@@ -109,6 +115,9 @@ def leave_out_sums(
         From counts, items × categories, to what each item adds to the sums, items × sums.
     value
         From sums (last axis) to the coefficient.
+    means
+        Whether the sums are of items' means over their ratings and pairs of ratings, whatever their number: single
+        ratings are left out then.
     """
     n, m, q = len(ratings.items), len(ratings.raters), len(ratings.categories)
     cell = ratings.row * q + ratings.code
@@ -134,10 +143,31 @@ def leave_out_sums(
         known = float(value(whole)), value(without_items)
         if not random:
             return Replicates(*known, np.empty(0))
+        if means:
+            raters = without(group_of(m, MOST_GROUPS, seed), np.zeros(n, int))[0]
+            return Replicates(*known, raters, single=_without_ratings(ratings, tally, per_item, value))
         items = group_of(n, TOGETHER, seed)
         some_raters, both = without(group_of(m, TOGETHER, seed), items)
         raters = some_raters if m <= TOGETHER else without(group_of(m, MOST_GROUPS, seed), items)[0]
         return Replicates(*known, raters, together=(value(sums(tally, items)[1]), some_raters, both))
+
+
+def _without_ratings(
+    ratings: Ratings,
+    tally: np.ndarray,
+    per_item: Callable[[np.ndarray], np.ndarray],
+    value: Callable[[np.ndarray], np.ndarray],
+) -> SingleRatings:
+    """Return the coefficient without each item and without each rating; the arguments are :func:`leave_out_sums`'s."""
+    added = per_item(tally)
+    rest = added.sum(axis=0) - added
+    found = []
+    for start in range(0, len(ratings.row), AT_ONCE):
+        row, code = (values[start : start + AT_ONCE] for values in (ratings.row, ratings.code))
+        left = tally[row]
+        left[np.arange(len(row)), code] -= 1
+        found.append(value(rest[row] + per_item(left)))
+    return SingleRatings(value(rest), np.concatenate(found), ratings.row, ratings.column)
 
 
 def group_of(size: int, most: int, seed: int = 1) -> np.ndarray:
@@ -160,8 +190,9 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
 
     .. math:: v_{IR} = \frac{(G-1)(H-1)}{GH} \sum_{gh} (z - z_g - z_h + z_{gh})^2
 
-    with :math:`z_{gh}` the coefficient without both. The variance is :math:`v_I + \max(v_R - v_{IR}, 0)`; for its
-    degrees of freedom see :func:`combined`.
+    with :math:`z_{gh}` the coefficient without both. Coefficients that are made of items' means have v_R and v_IR from
+    single ratings, see :func:`ordbridge.reliability.between_raters.between_raters`. The variance is
+    :math:`v_I + \max(v_R - v_{IR}, 0)`; for its degrees of freedom see :func:`combined`.
 
     References
     ----------
@@ -185,8 +216,7 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     to, back = (np.arctanh, np.tanh) if inside else (_as_it_is, _as_it_is)
     total, df = _variance(to(found.without_items)), len(found.without_items) - 1.0
     if random:
-        v_raters, single = _variance(to(found.without_raters)), _of_single_ratings(found, to)
-        total, df = combined(total, v_raters, single, len(found.without_items), len(found.without_raters))
+        total, df = combined(total, *_of_raters(found, to), len(found.without_items), len(found.without_raters))
     if total <= 0:
         same = {name: found.whole for name in ("conf_low", "conf_high", "lower_bound", "upper_bound")}
         few = len(found.without_items) < FEW
@@ -268,14 +298,19 @@ def estimate(
     return replace(record, **interval)
 
 
-def _of_single_ratings(found: Replicates, to: Callable[[Any], Any]) -> float:
-    """Return v_IR, or 0, which is on the safe side, where leaving out items and raters together leaves no value."""
-    if found.together is None:
-        return 0.0
+def _of_raters(found: Replicates, to: Callable[[Any], Any]) -> tuple[float, float]:
+    """Return v_R and v_IR; v_IR is 0, which is on the safe side, where leaving out both leaves no value."""
+    noise = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        items, raters, both = (to(values) for values in found.together)
-        single = float(variance_together(to(found.whole), items, raters, both))
-    return single if np.isfinite(single) else 0.0
+        if found.single is not None:
+            items, ratings = to(found.single.without_items), to(found.single.without_ratings)
+            parts = between_raters(to(found.whole), replace(found.single, without_items=items, without_ratings=ratings))
+            if np.isfinite(parts).all():
+                return parts
+        if found.together is not None:
+            items, raters, both = (to(values) for values in found.together)
+            noise = float(variance_together(to(found.whole), items, raters, both))
+    return _variance(to(found.without_raters)), noise if np.isfinite(noise) else 0.0
 
 
 def variance_together(whole: Any, items: np.ndarray, raters: np.ndarray, both: np.ndarray) -> Any:

@@ -60,6 +60,10 @@ def describe_raters(ratings: Ratings, level: str) -> list[dict[str, Any]]:
                 "mean": None if ratings.scores is None else float(total[j] / n),
                 "leniency": _number(place.leniency[j]),
                 "consistency": _number(place.consistency[j]),
+                **{f"leniency_{end}": _number(place.leniency_ends[k, j]) for k, end in enumerate(("low", "high"))},
+                **{
+                    f"consistency_{end}": _number(place.consistency_ends[k, j]) for k, end in enumerate(("low", "high"))
+                },
                 "mean_kappa": _number(mean_kappa[j]),
                 "mean_gamma": _number(mean_gamma[j]),
                 "leniency_p": _number(place.leniency_p[j]),

@@ -125,7 +125,38 @@ class Reliability(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return agreement, correlation, and the reliability of ratings and their averages."""
-        return [ShownTable(_without_constants(self.overview, ("criterion", "group")))]
+        if len(self.ratings) > 1:
+            return [ShownTable(self._a_line_for_each())]
+        return [ShownTable(_without_constants(self.overview.drop_columns(["what"]), ("criterion", "group")))]
+
+    def _a_line_for_each(self) -> pa.Table:
+        """Return the same as ``summary``, with a line for each criterion and group of raters."""
+        lines: dict[str, dict[str, Any]] = {}
+        for row in self.overview.to_pylist():
+            line = lines.setdefault(where(row), {"criterion": where(row)} | dict.fromkeys(MEASURES.values()))
+            line[MEASURES[row["what"]]] = r_text(row["estimate"])
+            if row["what"] in ("agreement", "average") and row["conf_low"] is not None:
+                line[f"{MEASURES[row['what']]} CI"] = f"{r_text(row['conf_low'])} to {r_text(row['conf_high'])}"
+        order = ["criterion", *(f"{name}{end}" for name in MEASURES.values() for end in ("", " CI"))]
+        columns = [name for name in order if any(line.get(name) for line in lines.values())]
+        return pa.table({name: pa.array([line.get(name) for line in lines.values()], pa.string()) for name in columns})
+
+    def picture(self) -> ShownPicture:
+        """Return the picture of agreement, correlation and reliability with their intervals."""
+        return ShownPicture("summary", "Agreement, correlation and reliability of ratings and of their averages, "
+                            "with 95% intervals" if self.settings.get("conf_level") else
+                            "Agreement, correlation and reliability of ratings and of their averages")  # fmt: skip
+
+    def results(self) -> str:
+        """Return the coefficients that matter with their intervals."""
+        sentences = []
+        for row in self.overview.to_pylist():
+            of = _of(where(row)) if len(self.ratings) > 1 else ""
+            ends = ""
+            if row["conf_low"] is not None:
+                ends = f" (95% CI {r_text(row['conf_low'])} to {r_text(row['conf_high'])})"
+            sentences.append(f"{row['measure'][0].upper()}{row['measure'][1:]}{of}: {r_text(row['estimate'])}{ends}.")
+        return " ".join(sentences)
 
     told: ClassVar[frozenset[str]] = frozenset(
         {"rater-stricter", "rater-milder", "more-raters", "undefined-coefficients"}
@@ -165,12 +196,9 @@ class Reliability(Result):
         """Return pictures of the raters, all coefficients, and what else there is."""
         intervals = next(row["answer"] for row in self.checklist.to_pylist() if row["what"] == "Intervals")
         described = f"Intervals: {intervals}. Labels use the lower end of the interval; cut-offs are conventional."
-        levels: list[Block] = [
-            ShownPicture(_named("raters", criterion), f"Leniency and consistency of each rater{_of(criterion)}")
-            for criterion in self.ratings
-        ]
         grids: list[Block] = [ShownTable(table, label, NAMES) for label, table in self._readable()]
-        found = [Section("Raters", tuple(levels)), Section("Coefficients", (*grids, described))]
+        raters = ShownPicture("raters", "Leniency and consistency of each rater, with 95% intervals")
+        found = [Section("Raters", (raters,)), Section("All coefficients", (*grids, described), folded=True)]
         for criterion, one in self.generalizability.items():
             (more,) = one.sections()
             blocks = [
@@ -187,7 +215,7 @@ class Reliability(Result):
         for heading, table in (
             ("Every rater", self.raters),
             ("Every pair of raters", self.pairs),
-            ("All coefficients, with their counts and notes", self.coefficients.drop_columns(["definition"])),
+            ("Coefficients with their counts and notes", self.coefficients.drop_columns(["definition"])),
             ("Stability", self.stability),
             ("Accuracy", self.accuracy),
         ):
@@ -203,9 +231,11 @@ class Reliability(Result):
 
     def figures(self) -> Figures:
         """Return the pictures of raters, of what more raters would give, and of pairs."""
-        draw: dict[str, Any] = {}
+        draw: dict[str, Any] = {
+            "summary": partial(figures.agreement_and_reliability, self.overview.to_pylist()),
+            "raters": self.plot,
+        }
         for criterion, ratings in self.ratings.items():
-            draw[_named("raters", criterion)] = partial(figures.leniency_and_consistency, self.raters, criterion)
             if criterion in self.generalizability:
                 draw[_named("d-study", criterion)] = partial(figures.d_study, self.generalizability[criterion])
             if ratings.ordered:
@@ -220,12 +250,12 @@ class Reliability(Result):
         return figures.leniency_and_consistency(self.raters, criterion)
 
     def methods(self) -> str:
-        """Return how reliability was described, and what was found."""
+        """Return how reliability was described."""
         rated, items, raters = self._counts()
         first = next(iter(self.ratings.values()))
         criteria = f" on {len(self.ratings)} criteria" if len(self.ratings) > 1 else ""
         answers = {row["what"]: row["answer"] for row in self.checklist.to_pylist()}
-        names = list(dict.fromkeys(name.partition(",")[0] for name in self._computed()))
+        names = list(dict.fromkeys(name.partition(",")[0] for name in self._with_values()))
         intervals = "" if answers["Intervals"] == "none" else f" Intervals are {answers['Intervals']}."
         split = (
             " Components of variance come from a linear mixed model (Brennan 2001)." if self.generalizability else ""
@@ -233,17 +263,17 @@ class Reliability(Result):
         return (
             f"{raters} raters gave {rated} ratings of {items} {first.texts}{criteria}, at the {self.level} level of "
             f"measurement. With ordbridge {__version__} we computed {listed(names)}.{intervals}{split} Agreement and "
-            f"correlation were read together (Amidei et al. 2019). {' '.join(self.answer.splitlines())}"
+            f"correlation were read together (Amidei et al. 2019)."
         )
 
     def references(self) -> list[str]:
         """Return the references of the coefficients."""
-        cited = citations.of_coefficients(self._computed())
+        cited = citations.of_coefficients(self._with_values())
         split = [citations.WORKS["brennan"]] if self.generalizability else []
         return [f"ordbridge {__version__}.", citations.WORKS["amidei"], *cited, *split]
 
-    def _computed(self) -> list[str]:
-        """Return the coefficients that have a value somewhere."""
+    def _with_values(self) -> list[str]:
+        """Return the names of the coefficients that have a value."""
         return [row["coefficient"] for row in self.coefficients.to_pylist() if row["estimate"] is not None]
 
     def _counts(self) -> tuple[int, int, int]:
@@ -284,12 +314,14 @@ class Reliability(Result):
         return ratings.of_raters([rater for rater in ratings.raters if str(rater) in few])
 
 
+MEASURES = {"agreement": "α", "correlation": "correlation", "single rating": "one rating", "average": "averages"}
+"""What the columns are called, where each criterion has a line."""
+
 _READABLE = pa.schema(
     {
         "coefficient": pa.string(),
         **{name: pa.float64() for name in ("estimate", "conf_low", "conf_high")},
         **{name: pa.string() for name in interpretation.SCALES},
-        **{name: pa.int64() for name in ("n_items", "n_raters")},
     }
 )
 

@@ -16,7 +16,7 @@ from ordbridge.support.formatting import as_text, p_text
 NAMES = {"conf_low": "from", "conf_high": "to", "p_value": "p", "p_adjusted": "p (corrected)", "n_failed": "failed",
          "n_ok": "fitted"}  # fmt: skip
 OF_INTERVALS = ("estimate", "difference", "std_error", "power", "mean", "severity", "favours", "conf_low", "conf_high")
-P_VALUES = ("p_value", "p_adjusted", "latent_p_value")
+P_VALUES = ("p_value", "p_adjusted", "latent_p_value", "naive_p_value", "p_clustered", "leniency_p", "consistency_p")
 
 
 @dataclass(frozen=True)

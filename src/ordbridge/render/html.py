@@ -1,7 +1,7 @@
 """One self-contained HTML page: the answer, a picture, the table behind it; checks, methods; the rest is folded.
 
 Everything is inside the file: no script, no font, no picture from elsewhere. All text is escaped. One small script
-makes tables sortable and copyable, by mouse or keyboard; without it, and on paper, they are plain tables.
+makes tables sortable and copyable, by mouse or keyboard, and saves pictures; without it, and on paper, they are plain.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import resources
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
 SHORT, LONG = 24, 40  # letters of text in a column that is not wrapped, and of one that needs much room
-MANY_COLUMNS = 8  # from here on print is smaller
+MANY_COLUMNS = 8  # more are shown on demand
+LONGEST = 90  # letters of a headline; what stands in brackets at the end of a longer one gets a line of its own
+ASIDE = re.compile(r"(.*\S) (\([^()]*\))\.?")
+NUMBERS = re.compile(r"[-−+<>]? ?[\d.,]+ ?%?|–")
 UNIT = re.compile(r"(\d) (points|items|ratings)")
 TOGETHER = (
     (re.compile(r"(\d) ?%"), "\\1\u00a0%"),
@@ -53,9 +57,9 @@ class Page:
     True
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self._headline = ""
+    def __init__(self, title: str, kind: str = "report") -> None:
+        self.title, self.kind = title, kind
+        self._headline = self._aside = ""
         self._parts: list[str] = []
         self._folded: list[str] = []
         self._n_pictures = 0
@@ -63,6 +67,8 @@ class Page:
 
     def answer(self, headline: str, more: Iterable[str] = ()) -> Page:
         """Set the headline, which stands above everything; ``more`` stands below it."""
+        cut = ASIDE.fullmatch(headline) if len(headline) > LONGEST else None
+        headline, self._aside = (cut[1], f"{cut[2]}.") if cut else (headline, "")
         self._headline = UNIT.sub("\\1\u00a0\\2", headline)
         more = [one for one in more if one]
         return self.sentence(more[0]) if len(more) == 1 else self.sentences(more)
@@ -87,6 +93,10 @@ class Page:
         """Add a paragraph; nothing if there is no text."""
         return self._add(f"<p>{_prose(text)}</p>") if text else self
 
+    def counted(self, text: str) -> Page:
+        """Add small print below a table: what it rests on."""
+        return self._add(f'<p class="counted">{_prose(text)}</p>') if text else self
+
     def warning(self, text: str) -> Page:
         """Add a paragraph that stands out."""
         return self._add(f'<p class="warning">{_prose(text)}</p>')
@@ -105,13 +115,13 @@ class Page:
         columns = columns_of(grid)
         if not columns:
             return self
-        classes = [_class_of(column) for column in columns]
+        classes = [_class_of(column, place) for place, column in enumerate(columns)]
         head = "".join(
             f'<th scope="col"{kind}>{for_html(column.title)}</th>'
             for column, kind in zip(columns, classes, strict=True)
         )
         body = "".join(
-            "<tr>"
+            ('<tr class="chosen">' if row in grid.marked else "<tr>")
             + "".join(
                 f"<td{kind}{_raw(column.values[row])}>{_cell(grid, column, row)}</td>"
                 for column, kind in zip(columns, classes, strict=True)
@@ -119,8 +129,9 @@ class Page:
             + "</tr>"
             for row in range(len(columns[0].texts))
         )
-        title = f"<caption>{for_html(grid.caption)}</caption>" if grid.caption else ""
         self._n_tables += 1
+        number = f"<strong>Table {self._n_tables}.</strong>"
+        title = f"<caption>{number} {for_html(grid.caption)}</caption>" if grid.caption else ""
         label = for_html(f"Table {self._n_tables}{f': {grid.caption}' if grid.caption else ''}")
         many = ' class="many"' if len(columns) > MANY_COLUMNS else ""
         # A region that can be focused can be scrolled by keyboard.
@@ -129,8 +140,10 @@ class Page:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
-    def picture(self, figure: Figure, caption: str) -> Page:
+    def picture(self, figure: Figure, caption: str, name: str = "figure") -> Page:
         """Add a matplotlib figure as inline SVG; the caption is also its text for those who cannot see it.
+
+        It can be saved under ``name``: as PDF, which is in the page, and by its script as SVG and PNG.
 
         A figure in the style of ``ob.figures`` is drawn once more for phones, with its panels below each
         other; any other one can be scrolled there.
@@ -145,9 +158,14 @@ class Page:
             drawn = f'<div class="screen">{svg}</div><div class="phone">{phone}</div>'
         else:
             width = round(96 * figure.get_figwidth())
-            region = f'class="scroll" tabindex="0" role="group" aria-label="ShownPicture {self._n_pictures}"'
+            region = f'class="scroll" tabindex="0" role="group" aria-label="Figure {self._n_pictures}"'
             drawn = f'<div {region} style="--width: {width}px">{svg}</div>'
-        return self._add(f"<figure>{drawn}<figcaption>{for_html(caption)}</figcaption></figure>")
+        number = f"<strong>Figure {self._n_pictures}.</strong> "
+        pdf = f'<a download="{for_html(name)}.pdf" href="data:application/pdf;base64,{_pdf(figure)}">PDF</a>'
+        return self._add(
+            f'<figure data-name="{for_html(name)}">{drawn}<figcaption>{number}{for_html(caption)}</figcaption>'
+            f'<p class="save">Save as {pdf}</p></figure>'
+        )
 
     def verbatim(self, text: str) -> Page:
         """Add text to be copied as it is: a command, LaTeX, a formula."""
@@ -162,16 +180,17 @@ class Page:
         from ordbridge import __version__
 
         kicker = f'<p class="kicker">{for_html(self.title)}</p>' if self._headline else ""
+        aside = f'<p class="aside">{_prose(self._aside)}</p>\n' if self._aside else ""
         more = ["<h2>More</h2>", *self._folded] if self._folded else []
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             '<meta name="color-scheme" content="light dark">'
             f"<title>{for_html(self.title)}</title><style>{_file('page.css')}</style></head>\n"
-            f"<body><main>{kicker}<h1>{_prose(self._headline or self.title)}</h1>\n"
+            f"<body><main>{kicker}<h1>{_prose(self._headline or self.title)}</h1>\n{aside}"
             + "\n".join([*self._parts, *more])
             + f"\n</main><footer>ordbridge {for_html(__version__)}</footer>"
-            + (f"<script>{_file('page.js')}</script>" if self._n_tables else "")
+            + (f"<script>{_file('page.js')}</script>" if self._n_tables or self._n_pictures else "")
             + "</body></html>\n"
         )
 
@@ -197,12 +216,14 @@ def page(result: Result, repeat: str = "") -> Page:
     repeat
         The command that made it.
     """
-    made, figures = Page(result.title), result.figures()
+    made, figures = Page(result.title, result.kind), result.figures()
     headline, *more = result.answer.splitlines()
     made.answer(headline, more)
-    for grid in result.main():
+    if (first := result.picture()) is not None:
+        _add_blocks(made, [first], figures)
+    for grid in result.on_page():
         made.table(grid)
-    made.sentence(f"{result.counted} {result.columns}".strip())
+    made.counted(f"{result.counted} {result.columns}".strip())
     for finding in result.findings:
         if finding.severity != "note":
             made.warning(finding.text)
@@ -214,16 +235,27 @@ def page(result: Result, repeat: str = "") -> Page:
         else:
             made.heading(section.title)
             _add_blocks(made, section.blocks, figures)
-    if paragraph := result.methods():
-        made.heading("For the paper").sentence(paragraph)
+    _for_the_paper(made, result)
     if repeat:
         made.heading("How to repeat it").verbatim(repeat)
+    return made
+
+
+def _for_the_paper(made: Page, result: Result) -> None:
+    said, paragraph = result.results(), result.methods()
+    if said or paragraph:
+        made.heading("For the paper")
+    for title, text in (("Methods", paragraph), ("Results", said)):
+        if text:
+            made.heading(title, 3).sentence(text)
     with made.folded("References"):
         made.sentences(result.references())
+    with made.folded("References in BibTeX"):
+        if entries := result.bibtex():
+            made.verbatim(entries)
     with made.folded("Tables in LaTeX"):
-        for grid in result.paper_tables():
-            made.verbatim(latex.table(grid, grid.caption))
-    return made
+        if grids := [latex.table(grid, grid.caption, f"tab:{result.kind}") for grid in result.paper_tables()]:
+            made.verbatim("\n\n".join([latex.PACKAGES, *grids]))
 
 
 def write(result: Result, path: str | os.PathLike[str], repeat: str = "") -> Path:
@@ -246,7 +278,7 @@ def _add_blocks(made: Page, blocks: Iterable[Block], figures: Mapping[str, Any])
         if isinstance(block, ShownTable):
             made.table(block)
         elif isinstance(block, ShownPicture):
-            made.picture(figures[block.name], block.caption)
+            made.picture(figures[block.name], block.caption, f"{made.kind}-{block.name}")
         elif isinstance(block, Bullets):
             made.sentences(block.sentences)
         elif isinstance(block, Verbatim):
@@ -276,20 +308,35 @@ def _raw(value: Any) -> str:
 
 
 def _cell(grid: ShownTable, column: ShownColumn, row: int) -> str:
-    text = for_html(column.texts[row])
+    text = column.texts[row]
+    text = for_html(f"−{text[1:]}" if text.startswith("-") and column.numeric else text)
+    if kind := grid.verdicts.get(column.texts[row]) if column.name == grid.verdict_column else None:
+        text = f'<span class="verdict {kind}">{text}</span>'
     text = f"<b>{text}</b>" if (row, column.name) in grid.bold else text
     mark = grid.raised.get((row, column.name), "")
     return f"{text}<sup>{for_html(mark)}</sup>" if mark else text
 
 
-def _class_of(column: ShownColumn) -> str:
-    """Return how a column is set: numbers to the right, short text in one line, long text with room."""
-    if column.numeric:
-        return ' class="n"'
-    if not any(isinstance(value, (str, list)) for value in column.values):
-        return ""
-    longest = max(map(len, column.texts), default=0)
-    return ' class="w"' if longest > LONG else ' class="m"' if longest > SHORT else ' class="t"'
+def _class_of(column: ShownColumn, place: int) -> str:
+    """Return how a column is set: numbers to the right, short text in one line, long text with room; more on demand."""
+    kinds = ["more"] if place >= MANY_COLUMNS else []
+    if column.numeric or all(NUMBERS.fullmatch(text) for text in column.texts):
+        kinds.append("n")
+    elif any(isinstance(value, (str, list)) for value in column.values):
+        longest = max(map(len, column.texts), default=0)
+        kinds.append("w" if longest > LONG else "m" if longest > SHORT else "t")
+    return f' class="{" ".join(kinds)}"' if kinds else ""
+
+
+def _pdf(figure: Figure) -> str:
+    """Return a figure as PDF in base64; the same figure gives the same text."""
+    import matplotlib
+
+    file = BytesIO()
+    with matplotlib.rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": "ordbridge"})
+    return b64encode(file.getvalue()).decode()
 
 
 def _inline_svg(figure: Figure, prefix: str, label: str) -> str:

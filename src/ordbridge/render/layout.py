@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table to be read: its columns under readable names, some cells bold, some with a raised mark."""
+    """A table to be read: its columns under readable names, some cells bold, some with a raised mark.
+
+    Rows in ``marked`` stand out; cells of ``verdict_column`` are coloured by ``verdicts``, which says whether a word is
+    ``"good"``, ``"edge"`` (to be looked at), ``"bad"`` or ``"none"``.
+    """
 
     table: pa.Table
     caption: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     bold: frozenset[tuple[int, str]] = frozenset()
     raised: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    marked: frozenset[int] = frozenset()
+    verdict_column: str = ""
+    verdicts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

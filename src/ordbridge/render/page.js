@@ -14,7 +14,7 @@ const WRITERS = {
     return [head.map(cell), rule, ...rows.map(row => row.map(cell))].map(row => `| ${row.join(" | ")} |`).join("\n");
   },
   LaTeX: (head, rows) => {
-    const cell = ({text}) => /^-[\d.]+$/.test(text) ? `$${text}$` : [...line(text)].map(c => LATEX[c] ?? c).join("");
+    const cell = ({text}) => /^[-−][\d.]+$/.test(text) ? `$${text.replace("−", "-")}$` : [...line(text)].map(c => LATEX[c] ?? c).join("");
     const body = list => list.map(row => row.map(cell).join(" & ") + " \\\\").join("\n");
     return `\\begin{tabular}{${head.map(({number}) => number ? "r" : "l").join("")}}\n\\toprule\n${body([head])}\n` +
       `\\midrule\n${body(rows)}\n\\bottomrule\n\\end{tabular}`;
@@ -83,6 +83,18 @@ function copyable(table, heads, region) {
     });
     tools.append(button);
   }
+  const more = heads.filter(cell => cell.classList.contains("more")).length;
+  if (more) {
+    const all = document.createElement("button");
+    all.type = "button";
+    const show = few => {
+      table.classList.toggle("short", few);
+      all.textContent = few ? `show ${more} more columns` : "show fewer columns";
+    };
+    all.addEventListener("click", () => show(!table.classList.contains("short")));
+    show(true);
+    tools.prepend(all);
+  }
   tools.append(told);
   region.after(tools);
   new ResizeObserver(() => region.classList.toggle("overflows", region.scrollWidth > region.clientWidth + 1)).observe(region);
@@ -92,4 +104,54 @@ for (const table of document.querySelectorAll("table")) {
   const heads = [...table.tHead.rows[0].cells];
   sortable(table, heads);
   copyable(table, heads, table.parentElement);
+}
+
+// Pictures: what is on the screen as SVG and, from it, as PNG. The PDF is a link. In a frame that forbids it none can be saved.
+function save(name, href) {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = href;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+function drawn(figure) {
+  const copy = figure.querySelector("svg").cloneNode(true);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function png(figure, name, told) {
+  const picture = new Image(), scale = 4;
+  const {width, height} = figure.querySelector("svg").viewBox.baseVal;
+  picture.addEventListener("load", () => {
+    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    pen.fillStyle = "#fff";
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    save(`${name}.png`, canvas.toDataURL("image/png"));
+  });
+  picture.addEventListener("error", () => { told.textContent = "this browser cannot draw it; take the PDF"; });
+  picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(drawn(figure));
+}
+
+for (const figure of document.querySelectorAll("figure")) {
+  const row = figure.querySelector(".save"), {name} = figure.dataset;
+  if (window.origin === "null" && location.protocol !== "file:") { row.remove(); continue; }
+  const told = document.createElement("span");
+  told.setAttribute("role", "status");
+  for (const [kind, act] of [
+    ["SVG", () => save(`${name}.svg`, "data:image/svg+xml;charset=utf-8," + encodeURIComponent(drawn(figure)))],
+    ["PNG", () => png(figure, name, told)],
+  ]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = kind;
+    button.addEventListener("click", act);
+    row.append(button);
+  }
+  row.append(told);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,12 +13,14 @@ from ordbridge.render.layout import Block, Bullets, OpenQuestion, ShownPicture, 
 from ordbridge.support.escaping import visible
 
 if TYPE_CHECKING:
+    from ordbridge.results.finding import Finding
     from ordbridge.results.result import Result
 
 WIDTH = 80
 MOST_ROWS = 25
 LEAST, WIDEST = 20, 60  # characters of a text in a cell: where there is too little room, and elsewhere
 BOLD, YELLOW = "1", "33"
+TOGETHER, NO_BREAK = re.compile(r"\d% CI\b|\bp [<=] (?=\.)"), "\ufdd0"  # no line ends inside of these
 
 
 def text(
@@ -60,14 +63,13 @@ def text(
     extra = result.on_request() if asked else {}
     for block in (block for name in asked for block in extra.get(name, ())):
         lines += _plain(["", *_block(block, tables or width if isinstance(block, ShownTable) else width)])
+    shown = [one for one in result.findings if one.code not in result.told]
+    shown = [one for one in shown if notes or details or one.severity != "note"]
     below = _plain(_wrapped(result.counted, width, "  "))
-    for finding in result.findings:
-        if finding.code not in result.told and (notes or details or finding.severity != "note"):
-            below += [
-                (line, "" if finding.severity == "note" else YELLOW)
-                for line in _finding(words(finding.text), finding.severity, width)
-            ]
-    below += _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
+    last = _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
+    short = not (details or asked) and result.most_lines is not None
+    room = result.most_lines - len(lines) - len(below) - len(last) - 1 if short and result.most_lines else None
+    below += [*_findings(shown, words, width, room), *last]
     lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
         inside = [line for block in section.blocks for line in _block(block, tables or width)]
@@ -82,9 +84,24 @@ def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:
     return [(line, "") for line in lines]
 
 
-def _finding(text: str, severity: str, width: int) -> list[str]:
-    """Return a finding; those that may change the answer begin with an exclamation mark."""
-    return _wrapped(text, width, "    " if severity == "note" else "  ! ", "    ")
+def _findings(
+    findings: Sequence[Finding], words: Callable[[str], str], width: int, most: int | None
+) -> list[tuple[str, str]]:
+    """Return a line or more for each finding; those that may change the answer begin with an exclamation mark.
+
+    Where there is room for ``most`` lines only, the least severe are counted instead.
+    """
+    lines: list[tuple[str, str]] = []
+    for shown, finding in enumerate(findings):
+        note = finding.severity == "note"
+        its = _wrapped(words(finding.text), width, "    " if note else "  ! ", "    ")
+        if most is not None and len(lines) + len(its) > most - (shown < len(findings) - 1):
+            rest = findings[shown:]
+            mark = "! " if any(one.severity != "note" for one in rest) else "  "
+            what = "caution or note" if len(rest) == 1 else "cautions and notes"
+            return [*lines, (f"  {mark}{len(rest)} more {what}: --details", YELLOW if mark == "! " else "")]
+        lines += [(line, "" if note else YELLOW) for line in its]
+    return lines
 
 
 def table_lines(grid: ShownTable, width: int = WIDTH) -> list[str]:
@@ -151,7 +168,9 @@ def _wrapped(text: str, width: int, first: str = "", rest: str | None = None) ->
     if not text:
         return []
     rest = first if rest is None else rest
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    kept = TOGETHER.sub(lambda found: found[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(kept, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _block(block: Block, width: int) -> Iterator[str]:

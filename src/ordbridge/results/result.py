@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from ordbridge.errors import InputError
-from ordbridge.render import html, json, latex, markdown, notebook, terminal
-from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownTable
+from ordbridge.render import bibtex, html, json, latex, markdown, notebook, terminal
+from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class Result:
     ----------
     kind
         ``"comparison"``, ``"fit"``, ``"plan"`` and so on.
+    most_lines
+        Of the terminal, None for as many as there are; cautions that do not fit are counted.
     title
         What the report is called.
     answer
@@ -47,6 +49,7 @@ class Result:
     kind: ClassVar[str] = "result"
     told: ClassVar[frozenset[str]] = frozenset()
     """Codes of findings that stand in the table of the terminal already."""
+    most_lines: ClassVar[int | None] = None
     title: str
     answer: str
     counted: str
@@ -98,6 +101,22 @@ class Result:
         """Return the references that the paragraph needs."""
         return []
 
+    def on_page(self) -> Sequence[ShownTable]:
+        """Return the tables below the answer on a page, which has more room than a terminal."""
+        return self.main()
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture that answers the question, which stands below the answer."""
+        return None
+
+    def results(self) -> str:
+        """Return what was found, in words for the results section."""
+        return " ".join(self.answer.splitlines())
+
+    def bibtex(self) -> str:
+        """Return the references in BibTeX."""
+        return bibtex.entries(self.references())
+
     def plot(self) -> Figure:
         """Draw the picture that shows the answer."""
         pictures = self.figures()
@@ -122,7 +141,7 @@ class Result:
         return html.write(self, path, repeat)
 
     def latex(self, caption: str = "", label: str = "") -> str:
-        """Return the answer, tables, cautions and methods paragraph in LaTeX (package booktabs)."""
+        """Return the answer, tables, cautions and methods paragraph in LaTeX, which names its packages."""
         return latex.text(self, caption, label)
 
     def markdown(self) -> str:

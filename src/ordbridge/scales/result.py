@@ -126,15 +126,18 @@ class ScaleComparison(Result):
         """Return the scales side by side."""
         return [ShownTable(self.side_by_side().drop_columns(["F_system", "F_rater"]), names=NAMES)]
 
+    def picture(self) -> ShownPicture:
+        """Return the picture of agreement and systems on each scale."""
+        return ShownPicture("scales", "How far raters agree on each scale, and where the systems stand on it")
+
     def sections(self) -> Sequence[Section]:
         """Return the picture, the tables of Belz & Kow, and all numbers."""
-        picture = ShownPicture("scales", "How far raters agree on each scale, and where the systems stand on it")
         read = "Kendall's W is 1 where all raters rank everything alike. Counts of pairs vary much between experiments."
         paper = [ShownTable(table, caption) for caption, table in self.as_in_paper().items()]
         numbers = ("means", "differences", "reliability", "interchangeability", "sensitivity", "factors")
         rest = [ShownTable(_without_placeholder(getattr(self, name)), name.capitalize()) for name in numbers]
         return [
-            Section("Agreement and systems", (picture, read)),
+            Section("How to read it", (read,)),
             Section("The tables of Belz & Kow", (*paper, "* p < .05, ** p < .01"), folded=True),
             Section("All numbers", tuple(rest), folded=True),
         ]
@@ -144,7 +147,7 @@ class ScaleComparison(Result):
         return Figures({"scales": lambda: figures.scales(self)})
 
     def methods(self) -> str:
-        """Return how the scales were compared, and what was found."""
+        """Return how the scales were compared."""
         level = "" if self.conf_level is None else f" with {100 * self.conf_level:g}% jackknife intervals"
         between = "" if self.conf_level is None else (
             " The interval of a difference combines those of both scales, taken as independent (Zou 2007)."
@@ -153,7 +156,7 @@ class ScaleComparison(Result):
         return (
             f"{self.counted} With ordbridge {__version__} the scales were compared by the measures of Belz & Kow "
             f"(2011). Agreement of the raters is Kendall's W{level}.{between} Pairs of systems were tested by {tests}, "
-            f"after a significant one-way analysis of variance. {' '.join(self.answer.splitlines())}"
+            "after a significant one-way analysis of variance."
         )
 
     def references(self) -> list[str]:

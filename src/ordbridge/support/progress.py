@@ -57,6 +57,18 @@ def part_of(progress: Callable[[Progress], None] | None, part: int, parts: int) 
     return told
 
 
+def of_parts(done: int, total: int, seconds: float) -> Progress:
+    """Return how far a run of a few long parts is after so many seconds.
+
+    Examples
+    --------
+    >>> print(of_parts(1, 4, 10.0))
+    1 of 4 parts, 0.1 per second, 30 s left, 0 failed
+    """
+    rate = done / seconds if seconds else 0.0
+    return Progress(done, total, rate, (total - done) / rate if rate else None, 0, "parts")
+
+
 def duration(seconds: float) -> str:
     """Write a duration with its two largest units.
 

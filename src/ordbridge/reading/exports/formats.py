@@ -18,6 +18,7 @@ from ordbridge.reading.exports import (
     prodigy,
     prolific,
     qualtrics,
+    toloka,
     wmt,
 )
 from ordbridge.reading.opening import sheet_of_records
@@ -33,6 +34,7 @@ _SHEETS: dict[str, tuple[str, Callable[[Sheet], bool], Callable[[Sheet], Prepare
     "wmt": ("scores of WMT (Appraise)", wmt.recognise, wmt.prepare),
     "qualtrics": ("an export of Qualtrics", qualtrics.recognise, qualtrics.prepare),
     "mturk": ("batch results of Mechanical Turk", mturk.recognise, mturk.prepare),
+    "toloka": ("assignments of Toloka", toloka.recognise, toloka.prepare),
     "label-studio": ("an export of Label Studio", label_studio.recognise, label_studio.prepare),
     "potato": ("an export of Potato", potato.recognise, potato.prepare),
     "prolific": ("an export of Prolific", prolific.recognise, prolific.prepare),
@@ -44,7 +46,7 @@ _JSON: tuple[tuple[str, Callable[[Any], bool], Callable[[Any, str], Prepared]], 
     ("an export of Prodigy", prodigy.is_json, prodigy.of_json),
     ("an export of doccano", doccano.is_json, doccano.of_json),
 )
-FORMATS = ("wmt", "qualtrics", "mturk", "label-studio", "potato", "google-forms", "table")
+FORMATS = ("wmt", "qualtrics", "mturk", "toloka", "label-studio", "potato", "google-forms", "table")
 """Formats that can be named; "table" is none of the others."""
 
 

@@ -6,13 +6,13 @@ object of systems, or a list of them, one per segment), ``item`` with ``item_id`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from ordbridge.reading.exports.records import sheet_of_rows
 from ordbridge.reading.parts import Hints
 from ordbridge.reading.sheet import Sheet
-from ordbridge.results.finding import found as noticed
 
 __all__ = ["is_json", "of_json"]
 
@@ -27,7 +27,7 @@ def is_json(value: Any) -> bool:
 
 
 def of_json(value: list[Mapping[str, Any]], name: str) -> tuple[Sheet, Hints]:
-    """Return a row per score: the rater, the segment, the system, and how many errors were marked."""
+    """Return a row per score: the rater, the segment, the system, and the errors that were marked."""
     rows: list[dict[str, Any]] = []
     spans = False
     for one in value:
@@ -46,8 +46,8 @@ def of_json(value: list[Mapping[str, Any]], name: str) -> tuple[Sheet, Hints]:
                 spans = spans or bool(errors)
                 rows.append(
                     {"annotator": one["user_id"], "item": source.get("item_id", number), "system": system,
-                     "score": found.get("score"), "error spans": len(errors), "document": one["item_i"]}
+                     "score": found.get("score"), "error spans": json.dumps(errors), "document": one["item_i"]}
                 )  # fmt: skip
-    notes = [noticed("not-taken-as-ratings", columns="error spans")] if spans else []
-    hints = Hints({"participant": "annotator", "item": "item", "system": "system"}, ("score",))
-    return sheet_of_rows(rows, name).noting(*notes), hints
+    marks = "error spans" if spans else None
+    hints = Hints({"participant": "annotator", "item": "item", "system": "system"}, ("score",), marks=marks)
+    return sheet_of_rows(rows, name), hints

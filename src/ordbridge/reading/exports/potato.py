@@ -19,7 +19,7 @@ from ordbridge.reading.parts import Hints
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.size_limits import refuse_large_table
 from ordbridge.reading.values import looks_like_ratings
-from ordbridge.reading.vocabulary import is_aside
+from ordbridge.reading.vocabulary import is_aside, numbered_role
 from ordbridge.reading.workbook import cell_text
 from ordbridge.results.finding import found as noticed
 
@@ -56,7 +56,9 @@ def is_json(value: Any) -> bool:
 
 
 def _is_line(line: Mapping[str, Any]) -> bool:
-    one = "label_annotations" in line and ("id" in line or "instance_id" in line)
+    labels = line.get("label_annotations")
+    people = isinstance(labels, dict) and all(numbered_role(str(name)) == "participant" for name in labels)
+    one = "label_annotations" in line and ("id" in line or "instance_id" in line) and not (people and labels)
     return one or {"instance_id", "user_id", "labels"} <= line.keys()
 
 

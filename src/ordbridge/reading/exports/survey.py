@@ -11,6 +11,7 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.labels import NON_ANSWERS, normal, order_of_labels, scales_with
+from ordbridge.reading.properties import is_constant, refuse_unknown
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings, parse_ratings
 from ordbridge.reading.vocabulary import is_aside, plain, rank_of
@@ -47,6 +48,8 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
         if is_asked(name, sheet.columns[name]) and looks_like_ratings(sheet.columns[name])
     }
     kinds = {name: kind for name, kind in kinds.items() if kind is not None}
+    if all(is_constant(sheet.columns[name]) for name in kinds):
+        refuse_unknown(sheet, names)
     if not kinds:
         raise InputError(f"no question of {sheet.name} was answered on a scale; name the columns with rating=")
     scales = Counter(kinds.values())

@@ -15,6 +15,7 @@ RARE = 0.05  # share of ratings up to which a value far from the others is a cod
 EDGE = 0.75  # share of a system's ratings in the lowest or highest category that is called floor or ceiling
 ENOUGH = 20  # ratings of a system before floor and ceiling are looked for
 MOST_SLIDER = 100.0
+LEGAL = 2.0  # times 100: so much may be a magnitude compared with a reference of 100, but not a code such as 999
 
 
 def scale_flaws(study: RatedStudy) -> Iterator[Finding]:
@@ -35,6 +36,7 @@ def scale_flaws(study: RatedStudy) -> Iterator[Finding]:
                 rows=study.rows_of(outside),
             )  # fmt: skip
         inside = chosen & ~outside
+        yield from _beyond(study, inside, criterion)
         yield from _between(study, inside, criterion)
         yield from _unused(study, inside, criterion)
         yield from _many(study, inside, criterion)
@@ -62,7 +64,9 @@ def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
     if low >= 0 and len(unique) > MOST_CATEGORIES + 3:  # a slider
         # most sliders end at 1, 10 or 100
         top = next((end for end in (1.0, 10.0, MOST_SLIDER) if high <= end), float("inf"))
-        return (values < 0) | (values > top)
+        return (values < 0) | (values > (LEGAL * top if top == MOST_SLIDER else top))
+    if unique[0] == -unique[-1] < -1 and (unique == np.round(unique)).all() and len(unique) > 2 * unique[-1]:
+        return np.zeros(len(values), dtype=bool)  # from −2 to 2, each of which was given
     span = max(high - low, 1.0)
     below = values < (0.0 if low >= 0 else low - span)
     above = values >= high + max(span, 3.0)
@@ -70,6 +74,17 @@ def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
         counts[unique >= high + max(span, 3.0)].sum() + counts[unique < (0.0 if low >= 0 else low - span)].sum()
     ) / counts.sum()
     return (below | above) if rare <= RARE else np.zeros(len(values), dtype=bool)
+
+
+def _beyond(study: RatedStudy, chosen: np.ndarray, criterion: str | None) -> Iterator[Finding]:
+    """Find few ratings above 100 beside many up to 100: legal magnitudes, or slips on a slider."""
+    if study.scale is not None or study.levels is not None:
+        return
+    above = chosen & (study.rating > MOST_SLIDER)
+    many = len(np.unique(study.rating[chosen])) > MOST_CATEGORIES + 3
+    if many and study.rating[chosen].min() >= 0 and 0 < above.sum() <= RARE * chosen.sum():
+        shown = ", ".join(f"{value:g}" for value in np.unique(study.rating[above])[:5])
+        yield found("beyond-scale", criterion, n=int(above.sum()), shown=shown, rows=study.rows_of(above))
 
 
 def _between(study: RatedStudy, chosen: np.ndarray, criterion: str | None) -> Iterator[Finding]:

@@ -15,11 +15,13 @@ from ordbridge.render.figures.raters import (
     ratings_by_item,
 )
 from ordbridge.render.figures.rating_scales import scales
+from ordbridge.render.figures.reliability import agreement_and_reliability
 from ordbridge.render.figures.scale import scale_views
 from ordbridge.render.figures.system_ratings import SystemRatings, systems
 
 __all__ = [
     "SystemRatings",
+    "agreement_and_reliability",
     "categories_used",
     "d_study",
     "differences",

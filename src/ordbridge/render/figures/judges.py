@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ordbridge.errors import InputError
-from ordbridge.render.figures.style import BLUE, GREY, ORANGE, empty_figure, title
+from ordbridge.render.figures.style import BLUE, GREY, INK, ORANGE, empty_figure, title
 from ordbridge.support.escaping import shortened
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ordbridge.judges.judge_agreement import JudgeAgreement
+
+
+MOST_TEXTS = 1500  # that are drawn; of more every second, third and so on
 
 
 def judge_against_people(found: JudgeAgreement) -> Figure:
@@ -41,16 +48,21 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
     if calibrated:
         panel = panels.pop(0)
         rows = found.calibration.to_pylist()
-        at = list(range(len(rows)))
+        texts = found.texts
+        at = [float(k) for k in range(len(rows))]
+        if texts is not None:
+            at = sorted(set(texts["judge"].to_pylist()))
+            _each_text(panel, texts["judge"].to_numpy(), texts["people"].to_numpy(), at)
         most = max(row["n_texts"] for row in rows)
-        panel.scatter(at, [row["people"] for row in rows], color=BLUE, zorder=2,
-                      s=[20 + 100 * row["n_texts"] / most for row in rows])  # fmt: skip
+        panel.scatter(at, [row["people"] for row in rows], color=BLUE, zorder=3,
+                      s=[16 + 50 * row["n_texts"] / most for row in rows], label="mean of people")  # fmt: skip
         if rows[0]["expected"] is not None:
-            panel.plot(at, [row["expected"] for row in rows], color=ORANGE, zorder=1)
+            panel.plot(at, [row["expected"] for row in rows], color=ORANGE, zorder=2, label="model")
+        panel.legend(frameon=False, fontsize=8, loc="upper left", handlelength=1.4)
         panel.set_xticks(at, [shortened(str(row["judge"]), 16) for row in rows])
         panel.set_xlabel(f"rating by {shortened(found.judge)}")
         panel.set_ylabel("people's mean rating")
-        title(panel, "Calibration", "points: texts; line: the model")
+        title(panel, "Calibration", "small: one text each; dashed: judge and people alike")
     if systems:
         panel = panels.pop(0)
         rows = found.systems.to_pylist()
@@ -62,5 +74,15 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
         panel.set_ylim(len(rows) - 0.5, -0.5)
         panel.tick_params(axis="y", length=0)
         panel.set_xlabel("judge above people, against the other systems")
-        title(panel, "Whom it favours", "95 % intervals; orange: p < 0.05")
+        title(panel, "Whom it favours", "95 % intervals; orange: p < .05")
     return figure
+
+
+def _each_text(panel: Axes, judge: np.ndarray, people: np.ndarray, at: Sequence[float]) -> None:
+    """Draw every text, moved a little to the side so that none hides another, and the line of equal ratings."""
+    step = min(np.diff(at), default=1.0)
+    shown = slice(None, None, -(-len(judge) // MOST_TEXTS))
+    aside = step * np.random.default_rng(0).uniform(-0.28, 0.28, len(judge))
+    panel.scatter((judge + aside)[shown], people[shown], s=7, color=GREY, alpha=0.55, linewidths=0, zorder=1)
+    low, high = min(judge.min(), people.min()), max(judge.max(), people.max())
+    panel.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle="--", zorder=1, label="alike (y = x)")

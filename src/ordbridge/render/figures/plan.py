@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ACROSS, UP = 60, 40  # points of the grid under the contours
 ENOUGH = 0.99  # a power beyond which nobody plans
+ENOUGH_DATASETS = 200  # of a design whose point is drawn
 VERDICTS = {"reaches": BLUE, "undecided": GREY, "falls short": ORANGE}
 
 
@@ -164,9 +165,9 @@ def _simulated(panel: Axes, plan: Plan, rows: list[dict[str, Any]], x: str, y: s
 def plan_money(plan: Plan) -> Figure:
     """Draw power against money, or against the number of ratings if there are no prices.
 
-    Each line is one number of ratings of each text, which stands at its end; where two lines cross, the other one is
-    the better buy beyond. Dots are simulated designs with their intervals, the ring is the recommended one, and a
-    dashed line is the money there is.
+    Each line is one number of ratings of each text, which stands at its end, the darker the more; where two lines
+    cross, the other one is the better buy beyond. Dots are designs with enough simulated datasets, with intervals, the
+    ring is the recommended one, and a dashed line is the money there is.
 
     Parameters
     ----------
@@ -183,36 +184,47 @@ def plan_money(plan: Plan) -> Figure:
     >>> plan_money(plan).axes[0].get_xlabel()
     'cost'
     """
+    from matplotlib.ticker import PercentFormatter
+
     asked, costs = plan.settings, plan.costs
     rows = plan.designs.to_pylist()
     axis = "ratings" if costs.counted else "cost"
     figure = empty_figure(6.6, 4.2)
     panel = figure.subplots()
     most = _dearest(rows, axis, plan)
-    styles = ("-", "--", "-.", ":")
     ends: list[tuple[str, float, float, dict[str, Any]]] = []
-    for number, each in enumerate(sorted({row["ratings_per_text"] for row in rows})):
+    each_of = sorted({row["ratings_per_text"] for row in rows})
+    for each, colour in zip(each_of, _shades(len(each_of)), strict=True):
         line = sorted((row[axis], row["predicted"]) for row in rows if row["ratings_per_text"] == each)
         line = [point for point in line if point[0] <= most]
         if len(line) > 1:
             x, y = zip(*line, strict=True)
-            panel.plot(x, y, color=INK, linestyle=styles[number % len(styles)], linewidth=1.1)
-            ends.append((f"{each:g} per text", x[-1], y[-1], {"color": GREY, "linewidth": 0.6}))
+            panel.plot(x, y, color=colour, linewidth=1.6)
+            ends.append((f"{each:g} per text", x[-1], y[-1], {"color": colour, "linewidth": 0.6}))
     panel.axhline(asked["target"], color=GREY, linewidth=0.8, linestyle=":")
     if costs.budget:
         panel.axvline(costs.budget, color=ORANGE, linewidth=1.0, linestyle="--")
         panel.text(costs.budget, 0.01, " budget", fontsize=8, color=ORANGE, ha="right", rotation=90, va="bottom")
-    _simulated(panel, plan, [row for row in rows if row["n"] and row[axis] <= most], axis, "power")
+    told = min(ENOUGH_DATASETS, max(row["n"] for row in rows))  # with fewer an interval says nothing
+    _simulated(panel, plan, [row for row in rows if row["n"] >= max(told, 1) and row[axis] <= most], axis, "power")
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     panel.set_ylim(-0.02, 1.02)
     panel.set_xlim(left=0, right=most * 1.03)
     label_ends(panel, ends, 2.8)
     cost = f"cost ({costs.currency})" if costs.currency else "cost"
     panel.set_xlabel("ratings in all" if axis == "ratings" else cost)
     panel.set_ylabel("power")
-    what = "Power and money" if axis == "cost" else "Power and ratings"
+    what = "Power and cost" if axis == "cost" else "Power and ratings"
     title(panel, what, f"{asked['test']}, target {asked['target']:.0%}, alpha {asked['alpha']:g}")
     _legend(figure)
     return figure
+
+
+def _shades(number: int) -> list[Any]:
+    """Return blues from light to dark, for few to many ratings."""
+    from matplotlib import colormaps
+
+    return [colormaps["Blues"](0.35 + 0.6 * k / max(1, number - 1)) for k in range(number)]
 
 
 def _dearest(rows: list[dict[str, Any]], axis: str, plan: Plan) -> float:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
-from ordbridge.render.figures.style import GREY, INK, LABEL, PALE, cycle, empty_figure, footnote, label_ends
+from ordbridge.render.figures.style import GREY, INK, LABEL, PALE, cycle, empty_figure, label_ends
 from ordbridge.support.escaping import shortened
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 VARIANCES = ("extra-low", "low", "representative", "high", "extra-high")
 """In the order of the paper, from little to much."""
+LINE = 3
+"""Points that make a line."""
 TARGET = 0.8
 """The power that people ask for."""
 LINES = {"clmm": "-", "lmer": "--", "clm": "-.", "lm": ":"}
@@ -30,8 +32,7 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
 
     Colours, line types and reading order are those of the paper's figures: black, orange and blue for more and more
     items, linear models dashed, ordinal ones solid (fixed-effects models dotted); at the right end of a row stands
-    which line is which. Bands are exact 95 % intervals. Below stands what was run, with which engine, and how it was
-    audited.
+    which line is which. Bands are exact 95 % intervals; of two points there are bars, and no line between them.
 
     Parameters
     ----------
@@ -82,7 +83,6 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
         panel.set_xlabel("difference between the systems (latent)", fontsize=8.5)
     for panel in panels[:, 0]:
         panel.set_ylabel("power", fontsize=8.5)
-    footnote(figure, _power_caption(runs, table))
     return figure
 
 
@@ -126,9 +126,12 @@ def _power_curve(axes: Axes, curve: list[dict[str, Any]], look: dict[str, Any]) 
     if not curve:
         return None
     effect, power, low, high = ([r[name] for r in curve] for name in ("effect", "power", "conf_low", "conf_high"))
-    axes.fill_between(effect, low, high, color=look["color"], alpha=0.08, linewidth=0)
-    axes.plot(effect, power, **look, linewidth=1.2)
-    axes.plot(effect, power, "o", color=look["color"], alpha=0.25, markersize=3.5, markeredgewidth=0)
+    if len(effect) >= LINE:
+        axes.fill_between(effect, low, high, color=look["color"], alpha=0.08, linewidth=0)
+        axes.plot(effect, power, **look, linewidth=1.2)
+    else:
+        axes.vlines(effect, low, high, color=look["color"], linewidth=1.0, alpha=0.6)
+    axes.plot(effect, power, "o", color=look["color"], markersize=3.5, markeredgewidth=0)
     return effect[-1], power[-1]
 
 
@@ -140,17 +143,3 @@ def _line_styles(run: Run) -> list[Any]:
         again = seen[model.kind] = seen.get(model.kind, -1) + 1
         styles.append((0, (5 + 3 * again, 2, 1, 2)) if again else LINES[model.kind])
     return styles
-
-
-def _power_caption(runs: list[Run], table: pa.Table) -> str:
-    datasets = [*dict.fromkeys(table["n"].to_pylist())]
-    count = f"{datasets[0]}" if len(datasets) == 1 else f"{min(datasets)}–{max(datasets)}"
-    failed = sum(table["n_failed"].to_pylist())
-    first = runs[0]
-    line = (
-        f"{count} datasets a point, bands: 95 % intervals, dotted: {100 * TARGET:.0f} % and alpha ({first.alpha:g}), "
-        f"failed fits: {failed}, engine {first.engine}"
-    )
-    if share := first.manifest["audit"]:
-        return f"{line}. Audit of {share:g} of the datasets: {first.audit(also=runs[1:])}"
-    return f"{line}, not audited" if first.engine == "fast" else line

@@ -138,8 +138,9 @@ def _leniency(panel: Axes, rows: list[dict[str, Any]], name: str) -> None:
     rows = [row for row in rows if row["consistency"] is not None]
     for row in rows:
         x = 0.0 if row["leniency"] is None else row["leniency"]
+        _cross(panel, row, x)
         mark = "D" if row["flagged"] else "o"  # to be told apart without colours
-        panel.plot(x, row["consistency"], mark, color=ORANGE if row["flagged"] else BLUE, markersize=5, alpha=0.8)
+        panel.plot(x, row["consistency"], mark, color=ORANGE if row["flagged"] else BLUE, markersize=5, zorder=3)
         if row["flagged"] or len(rows) <= FEW:
             panel.annotate(
                 shortened(row["participant"], 30),
@@ -155,7 +156,16 @@ def _leniency(panel: Axes, rows: list[dict[str, Any]], name: str) -> None:
     panel.set_xlabel("stricter   ←   points above the others   →   milder", fontsize=9, color=INK)
     panel.set_ylabel("consistency with the others", fontsize=9, color=INK)
     outliers = "; diamonds: outliers" if any(row["flagged"] for row in rows) else ""
-    title(panel, f"{name}Raters", f"leniency and consistency, on the same items{outliers}")
+    title(panel, f"{name}Raters", f"leniency and consistency on the same items, 95 % intervals{outliers}")
+
+
+def _cross(panel: Axes, row: dict[str, Any], x: float) -> None:
+    """Draw the intervals of a rater behind the point."""
+    look: dict[str, Any] = {"color": ORANGE if row["flagged"] else BLUE, "linewidth": 0.9, "alpha": 0.35, "zorder": 1}
+    if row["consistency_low"] is not None:
+        panel.plot([x, x], [row["consistency_low"], row["consistency_high"]], **look)
+    if row["leniency_low"] is not None:
+        panel.plot([row["leniency_low"], row["leniency_high"]], [row["consistency"]] * 2, **look)
 
 
 def d_study(found: Generalizability) -> Figure:

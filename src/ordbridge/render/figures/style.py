@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 INK, SOFT, GREY, PALE = "#222222", "#555555", "#9a9a9a", "#eeeeee"
 """Text and axes, text that stands back, what is compared with, grounds and grids."""
-BLUE, ORANGE = "#2166ac", "#d6604d"
+BLUE, ORANGE = "#1f5a96", "#c8561f"
 """What a picture is about, and what it warns of or contrasts with."""
 SERIES = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D55E00", "#CC79A7")
 """For several of a kind, which everybody can tell apart (Okabe & Ito 2008); in the order of Howcroft & Rieser."""
@@ -42,6 +42,15 @@ def empty_figure(width: float, height: float) -> Figure:
             with matplotlib.rc_context({"text.parse_math": False}):  # of ticks that are made while it is drawn
                 super().draw(renderer)
 
+        def add_subplot(self, *arguments: Any, **options: Any) -> Any:
+            panel = super().add_subplot(*arguments, **options)
+            panel.tick_params(labelsize=8.5, color=GREY, labelcolor=INK, width=0.7, length=3)
+            panel.xaxis.label.set(size=9, color=INK)
+            panel.yaxis.label.set(size=9, color=INK)
+            panel.spines[["left", "bottom"]].set(color=GREY, linewidth=0.7)
+            panel.spines[["top", "right"]].set_visible(False)
+            return panel
+
         def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
             """Show the figure in a notebook, at the size of the text there."""
             file = BytesIO()
@@ -54,13 +63,16 @@ def empty_figure(width: float, height: float) -> Figure:
 
 def title(panel: Axes, title: str, subtitle: str) -> None:
     """Say above a panel what it shows, and how."""
+    from matplotlib.transforms import ScaledTranslation
+
     _headed(panel, f"{title}\n")
-    panel.text(0, 1.02, subtitle, transform=panel.transAxes, fontsize=9, color=SOFT, va="bottom", label=SUBTITLE)
+    above = panel.transAxes + ScaledTranslation(0, 4 / 72, panel.figure.dpi_scale_trans)  # however tall the panel is
+    panel.text(0, 1, subtitle, transform=above, fontsize=8.5, color=SOFT, va="bottom", label=SUBTITLE)
     panel.spines[["top", "right"]].set_visible(False)
 
 
 def _headed(panel: Axes, text: str) -> None:
-    panel.set_title(text, loc="left", fontsize=11, fontweight="bold", color=INK)
+    panel.set_title(text, loc="left", fontsize=10.5, fontweight="bold", color=INK)
 
 
 def footnote(figure: Figure, text: str) -> None:

@@ -14,17 +14,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_TICKS = 10  # categories that all have a tick
+MANY = 12  # with more systems clusters stand in place of letters, and rows are closer
+ROW, CLOSE = 0.34, 0.19  # inches
+
+
 @dataclass(frozen=True)
 class SystemRatings:
     """The systems of one criterion, the highest first."""
 
     title: str
     ranking: Sequence[dict[str, Any]]
-    """system, estimate, conf_low, conf_high, letters, n."""
+    """system, estimate, conf_low, conf_high, letters, n; of many systems cluster, rank_low and rank_high, too."""
     shares: Sequence[dict[str, Any]]
     """system, category, share; none for a slider."""
     ends: tuple[float, float]
     """Of the scale."""
+
+    @property
+    def many(self) -> bool:
+        """Whether clusters stand in place of letters."""
+        return len(self.ranking) > MANY and all(row.get("cluster") is not None for row in self.ranking)
 
 
 def systems(panels: Sequence[SystemRatings], conf_level: float = 0.95) -> Figure:
@@ -37,7 +47,7 @@ def systems(panels: Sequence[SystemRatings], conf_level: float = 0.95) -> Figure
     >>> len(systems([SystemRatings("", ranking, shares, (1, 5))]).axes)
     2
     """
-    heights = [0.34 * len(panel.ranking) for panel in panels]
+    heights = [(CLOSE if len(panel.ranking) > MANY else ROW) * len(panel.ranking) for panel in panels]
     both = any(panel.shares for panel in panels)
     figure = empty_figure(9.6 if both else 6.0, 1.3 * len(panels) + sum(heights) + 0.2)
     grid = figure.subplots(
@@ -53,7 +63,7 @@ def systems(panels: Sequence[SystemRatings], conf_level: float = 0.95) -> Figure
         for axes in row:
             axes.set_yticks(places, [shortened(entry["system"], 30) for entry in panel.ranking])
             axes.set_ylim(len(panel.ranking) - 0.5, -0.5)
-            axes.tick_params(axis="y", length=0)
+            axes.tick_params(axis="y", length=0, labelsize=7.5 if len(panel.ranking) > MANY else None)
     return figure
 
 
@@ -95,19 +105,34 @@ def _stacked(axes: Axes, panel: SystemRatings) -> None:
 
 
 def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
+    close = len(panel.ranking) > MANY
     for place, row in enumerate(panel.ranking):
+        if panel.many and row["cluster"] % 2 == 0:
+            axes.axhspan(place - 0.5, place + 0.5, color=GREY, alpha=0.13, linewidth=0)
         if row["conf_low"] is not None:
-            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=2)
-        axes.plot(row["estimate"], place, "o", color=BLUE)
+            axes.plot([row["conf_low"], row["conf_high"]], [place, place], color=BLUE, linewidth=1.3 if close else 1.8)
+        axes.plot(row["estimate"], place, "o", color=BLUE, markersize=3.5 if close else 6)
     marked = any(row["letters"] for row in panel.ranking)
     for place, row in enumerate(panel.ranking):
-        text = f"{row['estimate']:.2f}" + (f"  {row['letters']}" if row["letters"] else "")
-        axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=SOFT)
-    low = min(row["conf_low"] if row["conf_low"] is not None else row["estimate"] for row in panel.ranking)
-    high = max(row["conf_high"] if row["conf_high"] is not None else row["estimate"] for row in panel.ranking)
-    room = 0.12 * max(high - low, 0.05 * (panel.ends[1] - panel.ends[0])) or 0.5
+        text = f"{row['estimate']:.2f}"
+        if panel.many:
+            text += f"  {'–'.join(dict.fromkeys(map(str, (row['rank_low'], row['rank_high']))))}"
+        elif row["letters"]:
+            text += f"  {row['letters']}"
+        size = 7 if close else 8.5
+        axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=size, color=SOFT)
+    ends = [end for row in panel.ranking for end in (row["conf_low"], row["conf_high"], row["estimate"])]
+    ends = [end for end in (*ends, *panel.ends) if end is not None]
+    low, high = min(ends), max(ends)  # the whole scale, so that a small difference looks small
+    room = 0.02 * (high - low) or 0.5
     axes.set_xlim(low - room, high + room)
+    if high - low <= MOST_TICKS and float(low).is_integer() and float(high).is_integer():
+        axes.set_xticks(range(int(low), int(high) + 1))
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
     told = "; a letter in common: no significant difference" if marked else ""
-    title(axes, "Expected rating", f"with {100 * conf_level:g} % intervals{told}")
+    if panel.many:
+        told = ""
+        axes.set_xlabel("shades: clusters; on the right: possible places", fontsize=8)
+    of = f"{shortened(panel.title)}: expected rating" if panel.title and not panel.shares else "Expected rating"
+    title(axes, of, f"with {100 * conf_level:g} % intervals{told}")

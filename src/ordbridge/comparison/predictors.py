@@ -1,0 +1,218 @@
+"""What stands in a model beside the system: blocks that were given or recognised, covariates, the order of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordbridge.comparison.blocks import ROLES
+from ordbridge.comparison.points import ExpectedRatings, Fitter
+from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.formula import quote
+from ordbridge.reading.flaws.design import BLOCKS
+from ordbridge.reading.vocabulary import name_words
+from ordbridge.results.finding import Finding
+from ordbridge.results.finding import found as noticed
+from ordbridge.support.formatting import listed
+
+SESSIONS = {"experiment", "session", "datasets", "languages", "domains", "lp", "langpair", "sitzung"}
+LANGUAGES = {"language", "languages", "lang", "lp", "langpair", "sprache", "langue", "idioma"}
+ORDERS = {"order", "position", "trial", "trialnumber"}
+MOST_BLOCKS = 30  # values of a column that is recognised as a block
+UNEVEN = 0.05  # difference between systems in the share of a block, from which on it is in the model
+MOST_PLACES = 2_000  # of a recognised order
+MOST_RATINGS = 50_000  # with more of them no further model is fitted for an order that nobody asked for
+LEVEL = 0.05  # below it, an effect is said to be there
+TRIAL = "trial_order"
+"""The place of a rating among those of its participant, in the order of the file."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Recognised blocks of one part of a comparison."""
+
+    columns: tuple[str, ...] = ()
+    """Those on which systems are unevenly spread: they belong into the model."""
+    findings: tuple[Finding, ...] = ()
+
+
+def recognised_blocks(table: pa.Table, skip: Collection[str]) -> Blocks:
+    """Find datasets, languages, domains, experiments and sessions by their names, and say what becomes of them.
+
+    Systems that were rated on other blocks, or on the same ones in other shares, differ by their blocks: the block
+    is then a fixed effect. Where no block links the systems, that is impossible and is said. Blocks that all systems
+    have alike do not bias a difference; that they are pooled is said.
+
+    Parameters
+    ----------
+    table
+        Ratings of systems.
+    skip
+        Columns that have another part already.
+
+    Examples
+    --------
+    >>> table = pa.table({"system": ["A", "A", "B", "B", "B"], "dataset": ["x", "y", "x", "x", "x"]})
+    >>> recognised_blocks(table, ()).columns
+    ('dataset',)
+    """
+    columns, said = [], []
+    for name in table.column_names:
+        words = {*name_words(name)}
+        if name in ROLES or name in skip or not words & (BLOCKS | SESSIONS):
+            continue
+        if words & LANGUAGES and _of_people(table, name):
+            continue
+        counts, labels, systems = _counts(table, name)
+        if not 2 <= len(labels) <= MOST_BLOCKS:
+            continue
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        if np.ptp(shares, axis=0).max() <= UNEVEN:
+            severity = "warning" if words & LANGUAGES else "note"
+            said.append(noticed("blocks-pooled", severity=severity, n=len(labels), block=name))
+        elif _linked(counts > 0) and not _copies_item(table, name):
+            columns.append(name)
+            lone = [one for one, seen in zip(systems, counts > 0, strict=True) if not seen.all()]
+            what = f"{listed(lone[:3])} {'was' if len(lone) == 1 else 'were'} not rated in every {name}" if lone else (
+                f"systems were not rated equally often in each {name}"
+            )  # fmt: skip
+            said.append(noticed("block-in-model", block=name, what=what))
+        else:
+            said.append(noticed("block-confounded", block=name))
+    return Blocks(tuple(columns), tuple(said))
+
+
+def _counts(table: pa.Table, name: str) -> tuple[np.ndarray, list[str], list[str]]:
+    known = table.filter(pc.and_(pc.is_valid(table[name]), pc.is_valid(table["system"])))
+    try:
+        values = np.array(known[name].cast(pa.string()).to_pylist(), dtype=object).astype(str)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return np.zeros((0, 0)), [], []
+    labels, code = np.unique(values, return_inverse=True)
+    systems, system = np.unique(np.array(known["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
+    counts = np.zeros((len(systems), len(labels)))
+    np.add.at(counts, (system, code), 1)
+    return counts, labels.tolist(), systems.tolist()
+
+
+def _linked(seen: np.ndarray) -> bool:
+    """Tell whether blocks link all systems."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    return bool(connected_components(csr_array(seen.astype(int) @ seen.T.astype(int)), directed=False)[0] == 1)
+
+
+def _of_people(table: pa.Table, name: str) -> bool:
+    """Tell whether a column says something about raters, such as their first language, and not about texts."""
+    if not {"participant", "item"} <= {*table.column_names}:
+        return False
+
+    def several(role: str) -> bool:
+        pairs = table.select([role, name]).group_by([role, name]).aggregate([])
+        return len(pairs) > len(pairs[role].unique())
+
+    return not several("participant") and several("item")
+
+
+def _copies_item(table: pa.Table, name: str) -> bool:
+    """Tell whether a column has as many values as there are items."""
+    return "item" in table.column_names and len(table[name].unique()) >= len(table["item"].unique())
+
+
+def recognised_orders(table: pa.Table, skip: Collection[str]) -> tuple[str, ...]:
+    """Return numeric columns that say where in a session something was rated, or where it stood on the page.
+
+    Examples
+    --------
+    >>> recognised_orders(pa.table({"page_order": [1, 2, 3], "length": [5, 8, 9]}), ())
+    ('page_order',)
+    """
+    found: list[str] = []
+    for name in table.column_names if table.num_rows <= MOST_RATINGS else ():
+        kind = table.schema.field(name).type
+        if name in ROLES or name in skip or not {*name_words(name)} & ORDERS:
+            continue
+        if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and 3 <= len(table[name].unique()) <= MOST_PLACES:
+            found.append(name)
+    return tuple(found)
+
+
+def with_trial_order(table: pa.Table) -> pa.Table:
+    """Return ratings with the place of each among those of its participant, from 1 on, in the order of the file."""
+    if "participant" not in table.column_names:
+        raise InputError("the order of trials is that of each participant's ratings, and there is no participant")
+    seen: dict[object, int] = {}
+    places = []
+    for person in table["participant"].to_pylist():
+        seen[person] = seen.get(person, 0) + 1
+        places.append(float(seen[person]))
+    return table.append_column(TRIAL, pa.array(places))
+
+
+def with_predictors(ratings: pa.Table, blocks: Sequence[str], covariates: Sequence[str]) -> pa.Table:
+    """Return the ratings with blocks as names and covariates as centred numbers, without rows that lack one."""
+    for name in (*blocks, *covariates):
+        if name not in ratings.column_names or name in ROLES:
+            others = [other for other in ratings.column_names if other not in ROLES]
+            raise InputError(f"{name!r} is not a further column; there are {', '.join(others) or 'none'}")
+        ratings = ratings.filter(pc.is_valid(ratings[name]))
+    for name in (*blocks, *covariates):
+        column = ratings[name].cast(pa.string())
+        if name in covariates:
+            try:
+                numbers = ratings[name].cast(pa.float64())
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"the covariate {name!r} has values that are not numbers; give it as a block"
+                ) from None
+            column = pc.subtract(numbers, pc.mean(numbers))
+        ratings = ratings.set_column(ratings.column_names.index(name), name, column)
+    return ratings
+
+
+def interaction(block: str, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> Finding:
+    """Test whether differences between systems depend on a block, or change with a covariate."""
+    try:
+        p = _test(means, numbers, fitter, [], f"system:{quote(block)}")
+    except FitTimeout:
+        raise
+    except (FitError, InputError, np.linalg.LinAlgError) as failure:
+        return noticed("block-untested", block=block, reason=str(failure).rstrip("."))
+    return noticed("block-interaction" if p < LEVEL else "no-block-interaction", block=block, p=p)
+
+
+def slope(name: str, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> Finding | None:
+    """Say by how much ratings change with a number that is in the model, or that is put into it for this test."""
+    from scipy import stats
+
+    try:
+        formula = _formula(means, [] if quote(name) in means.formula.split(" + ") else [quote(name)])
+        fit = means.fit if formula == means.formula else fitter("lmer" if "|" in formula else "lm", formula, numbers)
+        place = None if fit is None else fit.estimates.position(name)
+        if fit is None or place is None:
+            return None
+        e = fit.estimates
+        estimate, error, df = (float(one[place]) for one in (e.estimate, e.std_error, e.df))
+    except FitTimeout:
+        raise
+    except (FitError, InputError, np.linalg.LinAlgError):
+        return None
+    p = float(2 * stats.t.sf(abs(estimate / error), df if np.isfinite(df) else np.inf))
+    return noticed("covariate-effect" if p < LEVEL else "no-covariate-effect", name=name, estimate=estimate, p=p)
+
+
+def _formula(means: ExpectedRatings, more: Sequence[str]) -> str:
+    if not means.formula:
+        raise FitError(means.problem or "there is no model of all systems")
+    return means.formula.replace("rating ~ system", " + ".join(["rating ~ system", *more]), 1)
+
+
+def _test(means: ExpectedRatings, numbers: pa.Table, fitter: Fitter, more: Sequence[str], term: str) -> float:
+    formula = _formula(means, [*more, term])
+    fit = fitter("lmer" if "|" in formula else "lm", formula, numbers)
+    return float(fit.test(term, method="f").to_pylist()[0]["p_value"])
