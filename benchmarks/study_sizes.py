@@ -1,6 +1,6 @@
 """What 200 common designs can find, by the native engine: python benchmarks/study_sizes.py [FOLDER], resumable.
 
-For each design studies are simulated and their linear mixed model is fitted. From the standard errors and the degrees of
+For each design studies are simulated, and their linear mixed model is fitted. From the standard errors and degrees of
 freedom (Satterthwaite) of a difference follows the smallest difference that has a mean power of 80 %. Then studies with
 just this difference are simulated, to see how often it is found. The table goes into docs/study-sizes.md.
 
