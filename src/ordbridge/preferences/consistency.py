@@ -84,7 +84,7 @@ def looks_ranked(table: PairTable) -> bool:
 
     Independent answers about three systems of the same strength are circular once in four.
     """
-    if table.kind == "ranks":
+    if table.in_sets:
         return True
     if table.rater is None or table.item is None or len(table.systems) < 3:
         return False

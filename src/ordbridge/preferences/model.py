@@ -135,7 +135,7 @@ def fit_table(
         raise InputError("one system is always shown first, so position and strength cannot be told apart")
     if reference is not None and reference not in table.systems:
         raise InputError(f"there is no system {reference!r}; there are {', '.join(table.systems)}")
-    groups, said = ((), ()) if random == "none" else random_groupings(table, table.kind == "ranks")
+    groups, said = ((), ()) if random == "none" else random_groupings(table, table.in_sets)
     groups, said = that_fit(table, groups, said)
     said = (*said, *(found("preferences-wald", role=name, n=n) for name in groups
                      if (n := len(getattr(table, f"{name}s"))) < FEW_LEVELS))  # fmt: skip

@@ -39,7 +39,7 @@ class PairTable:
     rater, item
         Places in ``raters`` and ``items``; ``None`` where the file does not say.
     kind
-        ``"pairs"``, ``"ranks"`` or ``"best-worst"``.
+        ``"pairs"``, ``"ranks"``, ``"best-worst"`` (of two systems) or ``"best-worst sets"`` (of more).
     """
 
     systems: tuple[str, ...]
@@ -62,6 +62,11 @@ class PairTable:
     def n(self) -> int:
         """The number of comparisons."""
         return len(self.y)
+
+    @property
+    def in_sets(self) -> bool:
+        """Whether the pairs were made from rankings, or from the best and the worst of several."""
+        return self.kind in ("ranks", "best-worst sets")
 
     @property
     def points(self) -> np.ndarray:

@@ -151,7 +151,7 @@ def _groups(
     table: PairTable, rows: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[tuple[np.ndarray, np.ndarray], ...], tuple[Finding, ...]]:
     """Return random groupings with the levels of comparisons and of ratings; the same name is the same level."""
-    _, said = random_groupings(table, table.kind == "ranks")
+    _, said = random_groupings(table, table.in_sets)
     out: list[Finding] = [one for one in said if one.code == "preferences-no-column"]
     names, groups = [], []
     for role in ROLES:

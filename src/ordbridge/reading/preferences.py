@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pyarrow as pa
 
 from ordbridge.errors import InputError
+from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.properties import is_constant, property_of
@@ -57,7 +58,7 @@ class Preferences:
         ``rater``, ``item``, ``system_a``, ``system_b``, ``outcome`` (``"a"``, ``"b"``, ``"tie"``, or null) and
         ``criterion``; what the file does not say is null. A ranking of k systems is k (k − 1) / 2 rows.
     kind
-        ``"pairs"``, ``"ranks"`` or ``"best-worst"``.
+        ``"pairs"``, ``"ranks"``, ``"best-worst"`` (of two) or ``"best-worst sets"`` (of more; the implied pairs).
     source
         The name of the file.
     columns
@@ -103,7 +104,8 @@ def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None
     if found is None:
         return
     word = {"pairs": "compares two systems in each row", "ranks": "ranks systems against each other",
-            "best-worst": "says which text is best and which is worst"}[found.kind]  # fmt: skip
+            "best-worst": "says which text is best and which is worst",
+            "best-worst sets": "says which text is best and which is worst"}[found.kind]  # fmt: skip
     n, k = found.table.num_rows, len(found.systems)
     told = f"{sheet.name} {word} ({found.columns['outcome']})"
     if not k:
@@ -143,8 +145,23 @@ class _PreferenceFinder:
     def __init__(self, sheet: Sheet, asked: Asked, systems: Sequence[str] | None) -> None:
         self.sheet, self.asked, self.given = sheet, asked, systems
         self.words = {name: _words(name) for name in sheet.header}
+        self.shown: set[str] = set()  # columns of what best and worst were chosen from
+
+    def best_worst(self) -> list[_Found]:
+        """Find choices of the best and the worst of three systems or more; several are criteria."""
+        found = []
+        for names, ranks, best, worst in best_worst_sets(self.sheet, self.words):
+            self.shown |= {*names, best, worst}
+            said = {"systems": ", ".join(names), "outcome": f"{best}, {worst}"}
+            extra = " ".join(word for word in self.words[best] if word not in BEST)
+            cells = tuple(self.sheet.columns[name] for name in names)
+            kind = "best-worst sets" if len(names) > 2 else "best-worst"
+            found.append(_Found(kind, cells, ranks, said, criterion=extra or None))
+        return [replace(one, criterion=None) for one in found] if len(found) == 1 else found
 
     def found(self) -> list[_Found]:
+        if sets := self.best_worst():
+            return sets
         if systems := self.indexed_systems() or self.tagged_systems():
             if ranked := self.ranked(systems):
                 return ranked
@@ -455,7 +472,8 @@ class _PreferenceFinder:
         """Return the column of a role: the one that was named, or the surest by name, the finest of equals."""
         if (given := getattr(self.asked, role)) is not None:
             return given if given in self.sheet.columns else None
-        ranks = {n: r for n in self.sheet.header if (r := rank_of(role, short_name(n))) is not None}
+        header = [name for name in self.sheet.header if name not in self.shown]
+        ranks = {n: r for n in header if (r := rank_of(role, short_name(n))) is not None}
         kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
         ranks = {name: rank for name, rank in ranks.items() if kinds[name] > 1 or role == "participant"}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
@@ -468,27 +486,44 @@ class _PreferenceFinder:
         labels = {
             name: self.sheet.columns[column] if column else [None] * len(self.sheet) for name, column in roles.items()
         }
-        rows: list[dict[str, str | None]] = []
+        out: dict[str, list[str | None]] = {name: [] for name in SCHEMA.names}
         for one in found:
             own = {name: value for name, value in (("rater", one.rater), ("criterion", one.criterion)) if value}
-            for i, j, a, b in self.compared(one):
-                shared = {name: cells[i] for name, cells in labels.items()} | own
-                if one.rater and labels["rater"][i] is not None:
-                    shared["rater"] = labels["rater"][i]
-                rows.append(shared | {"system_a": a[i], "system_b": b[j], "outcome": self.winner(one, i, j, a, b)})
-        return pa.Table.from_pylist(rows, schema=SCHEMA)
+            if one.rater and roles["rater"]:
+                del own["rater"]
+            for places_a, a, places_b, b, winner in self.compared(one):
+                for name, cells in labels.items():
+                    out[name] += [own[name]] * len(places_a) if name in own else [cells[i] for i in places_a]
+                out["system_a"] += [a[i] for i in places_a]
+                out["system_b"] += [b[i] for i in places_b]
+                out["outcome"] += winner
+        if found[0].kind == "best-worst sets":  # nothing is said of those between best and worst
+            keep = [k for k, cell in enumerate(out["outcome"]) if cell in ("a", "b")]
+            out = {name: [cells[k] for k in keep] for name, cells in out.items()}
+        elif len(found) == 1 and len(found[0].systems) > 2:  # pairs of a ranking stand together
+            n, pairs = len(self.sheet), len(out["outcome"]) // max(1, len(self.sheet))
+            order = [k * n + i for i in range(n) for k in range(pairs)]
+            out = {name: [cells[k] for k in order] for name, cells in out.items()}
+        return pa.table(out, schema=SCHEMA)
 
-    def compared(self, one: _Found) -> Iterable[tuple[int, int, Cells, Cells]]:
+    def compared(self, one: _Found) -> Iterable[tuple[Sequence[int], Cells, Sequence[int], Cells, list[str | None]]]:
+        """Return for each two places their rows, the cells with the systems, and who won."""
+        every = range(len(self.sheet))
+        if len(one.systems) == 2 and len(one.outcomes) == 1:
+            return [(every, one.systems[0], every, one.systems[1], list(one.outcomes[0]))]
+        ranks = [as_numbers(cells)[0].tolist() for cells in one.outcomes]
         if len(one.systems) == 1:
-            return [(i, j, one.systems[0], one.systems[0]) for i, j in self.long]
-        return [(i, i, a, b) for i in range(len(self.sheet)) for a, b in combinations(one.systems, 2)]
+            [cells] = one.systems
+            places = [i for i, _ in self.long], [j for _, j in self.long]
+            winner = [_better(ranks[0][i], ranks[0][j]) for i, j in self.long]
+            return [(places[0], cells, places[1], cells, winner)]
+        both = combinations(range(len(one.systems)), 2)
+        return [(every, one.systems[a], every, one.systems[b], list(map(_better, ranks[a], ranks[b]))) for a, b in both]
 
-    def winner(self, one: _Found, i: int, j: int, a: Cells, b: Cells) -> str | None:
-        if len(one.outcomes) == 1 and len(one.systems) == 2:
-            return one.outcomes[0][i]
-        rank_of_system = dict(zip(map(id, one.systems), one.outcomes, strict=True))
-        first, second = as_numbers([rank_of_system[id(a)][i], rank_of_system[id(b)][j]])[0]
-        return "a" if first < second else "b" if second < first else "tie" if first == second else None
+
+def _better(first: float, second: float) -> str | None:
+    """Return who has the lower rank."""
+    return "a" if first < second else "b" if second < first else "tie" if first == second else None
 
 
 def _words(name: str) -> list[str]:
