@@ -39,7 +39,7 @@ def designs() -> list[dict[str, int | str]]:
     ]
     shared = [
         {"who": "many raters, 30 texts each", "items": i, "per_text": k, "systems": s,
-         "raters": max(k, -(-i * s * k // TEXTS_PER_RATER))}
+         "raters": max(3, k, -(-i * s * k // TEXTS_PER_RATER))}
         for i, k, s in product(ITEMS, SHARED, (2, 3))
     ]  # fmt: skip
     return [*crossed, *shared]

@@ -383,3 +383,19 @@ def test_a_header_that_ends_in_a_separator_shifts_nothing(tmp_path: Path) -> Non
     assert labels(ratings, "system") == {"A", "B"} and ratings.recognised["participant"] == "column 'worker'"
     path = csv(tmp_path / "r.csv", "worker,text,model,score", [(n, *row) for n, row in enumerate(ROWS)])
     assert ob.read(path).recognised["participant"] == "column 'worker'"  # as R writes the names of rows
+
+
+def test_batches_of_one_study_need_no_role(tmp_path: Path) -> None:
+    files = [csv(tmp_path / f"batch_{n}.csv", "worker,text,model,score", ROWS[n::3]) for n in range(3)]
+    ratings = ob.read(files)
+    assert ratings.table.num_rows == len(ROWS) and "parts-are-batches" in codes(ratings)
+    assert not {"criterion", "row"} & {*ratings.recognised}
+
+
+def test_one_rater_in_some_records_is_a_rater_as_in_others(tmp_path: Path) -> None:
+    records = []
+    for n in range(12):
+        given = {f"annotator_{w}": {"fluency": 1 + (n + w) % 5} for w in range(1 + n % 3)}
+        records.append({"id": n // 2, "model": "ab"[n % 2], "labels": given})
+    ratings = ob.read(made(tmp_path / "x.json", records))
+    assert ratings.table.num_rows == 24 and labels(ratings, "participant") == {f"annotator_{w}" for w in range(3)}

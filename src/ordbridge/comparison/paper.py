@@ -384,7 +384,7 @@ def _models(comparison: Comparison) -> list[str]:
         text = f"a {KINDS[row['model']].name}{link}, {row['formula']}, {how}"
         told.setdefault((row["estimand"], text), []).append(row["criterion"] or "")
     sentences = []
-    for (estimand, text), criteria in told.items():
+    for (estimand, text), criteria in sorted(told.items(), key=lambda one: one[0][1].endswith("likewise")):
         of = f" of {listed(criteria)}" if len(comparison.criteria) > 1 and len(told) > len(MODELS_OF) else ""
         sentences.append(f"{MODELS_OF[estimand]}{of} come from {text}.")
     if comparison.settings["formula"] is None and any("|" in formula for _, formula in told):

@@ -8,6 +8,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
+from ordbridge.reading.verdicts import SIDES
 from ordbridge.reading.vocabulary import plain, words_of
 
 __all__ = ["best_worst_sets"]
@@ -98,7 +99,7 @@ def _ranks(sheet: Sheet, names: list[str], top: str, bottom: str) -> tuple[Cells
 def _refuse_unshown(sheet: Sheet, top: str, bottom: str) -> None:
     """Ask where both columns name one of three systems or more, and no columns say which were shown."""
     both = [{plain(str(c)) for c in sheet.columns[name] if not is_missing(c)} for name in (top, bottom)]
-    few = FEWEST <= len(both[0] | both[1]) <= 40 and len(both[0] & both[1]) >= 2
+    few = FEWEST <= len(both[0] | both[1]) <= 40 and len(both[0] & both[1]) >= 2 and not both[0] & {*SIDES}
     if few and not any(looks_like_ratings(sheet.columns[name]) for name in (top, bottom)):
         raise InputError(
             f"{top} and {bottom} of {sheet.name} say which is best and which is worst, but not among which; add a "
