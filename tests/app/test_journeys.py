@@ -93,9 +93,9 @@ def test_check_and_raters_are_those_of_the_command_line(
     words = shlex.split(tab.locator("#check-files code").text_content())
     monkeypatch.chdir(tmp_path)
     assert cli.main(words[1:]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
     found = [line.partition(": ")[2].partition(". ")[0] for line in shown]  # the rest names a menu, or an option
-    assert found and all(what[1:] in said for what in found)  # a sentence begins with a capital
+    assert found and all(what[1:] in printed for what in found)  # a sentence begins with a capital
     assert "no answer" in said(tab)
     tab.check("#force")
     tab.wait_for_selector("[data-of=compare] .headline:not(:has-text('no answer'))", timeout=PATIENT)
