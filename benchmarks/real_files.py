@@ -22,7 +22,6 @@ from ordbridge.comparison import CompareOptions
 
 FILES: dict[str, dict[str, Any]] = {
     "affecteventgen_human_eval.csv": {"participant": "none", "rating": ["Fluent", "Coherence"]},
-    "cvssp_ratings.csv": {"item": "page", "system": "sound", "criterion": "experiment"},
     "deadpan_annotations.csv": {
         "participant": "expID,participant", "item": "composer,pieceID", "rating": ["valence", "arousal"],
     },
@@ -41,6 +40,7 @@ FILES: dict[str, dict[str, Any]] = {
     "reprohumD2T_Coherence.xlsx": {},
     "twostage_human_eval.csv": {},
     "wmt16it_eng-bul.csv": {},
+    "cvssp_ratings.csv": {"item": "page", "system": "sound", "criterion": "experiment"},
 }  # fmt: skip
 
 

@@ -187,7 +187,7 @@ def coverage(args: argparse.Namespace) -> None:
 
 
 def tests(args: argparse.Namespace) -> None:
-    """Print coverage for the designs on which tests of systems were tried out (docs/inference.md)."""
+    """Print coverage for designs on which tests of few raters were tried out first."""
     heading()
     for (n, m), kind in product(((40, 3), (40, 5), (60, 9), (40, 30)), KINDS):
         done = studies(args.store, People(*kind), n, m, m, "random", args.datasets)

@@ -51,12 +51,12 @@ def test_commands_on_the_pages_have_the_options_that_they_name(words, monkeypatc
 
 @pytest.mark.needs_r
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="no R here")
-def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
-    """Run the tutorial from top to bottom; what it shows of fit and raters is what comes out."""
+def test_the_page_for_r_users_can_be_typed(tmp_path, monkeypatch, capfd):
+    """Run the page from top to bottom; what it shows of fit and raters is what comes out."""
     import subprocess
 
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "from-r.md").read_text(encoding="utf-8")
     said = {}
     for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
         for line in block.strip().splitlines():
@@ -88,7 +88,10 @@ def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capfd):
     ):
         assert Path(file).stat().st_size > 0
     flags = doctest.NORMALIZE_WHITESPACE
-    assert doctest.testfile(str(ROOT / "docs" / "tutorial.md"), module_relative=False, optionflags=flags).failed == 0
+    assert (
+        doctest.testfile(str(ROOT / "docs" / "howto" / "from-r.md"), module_relative=False, optionflags=flags).failed
+        == 0
+    )
 
 
 def _squeezed(text):
@@ -97,3 +100,28 @@ def _squeezed(text):
 
 def _paragraph(file):
     return next(part for part in Path(file).read_text(encoding="utf-8").split("\n\n") if part.startswith("We fitted"))
+
+
+@pytest.mark.slow
+@pytest.mark.needs_r
+@pytest.mark.skipif(not shutil.which("Rscript"), reason="no R here")
+def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capsys):
+    """Every command of the tutorial prints what the page shows, in one folder, from top to bottom."""
+    from test_readme import alike
+
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "tutorial.md"
+    tasks = re.findall(r"```sh\n(ordbridge .*?)\n```\n+```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert [shlex.split(command)[1] for command, _ in tasks] == [
+        "examples", "check", "reliability", "compare", "plan", "design",
+    ]  # fmt: skip
+    for command, shown in tasks:
+        words = shlex.split(command)[1:]
+        assert main(words) == 0
+        printed = capsys.readouterr().out
+        assert alike(shown, printed), f"{command}\n{printed}"
+        assert all(Path(word).stat().st_size for word in words if word.endswith((".html", ".tex", ".md", ".png")))
+    assert (
+        Path("summaries.csv").read_text(encoding="utf-8").startswith("worker_id,doc,system,rating\nw01,doc01,human,3")
+    )
+    assert doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

@@ -84,3 +84,28 @@ def test_only_the_bridge_knows_rpy2_and_only_the_command_line_prints() -> None:
         if place != "cli":
             assert not re.search(r"^\s*print\(", text, flags=re.M), file
         assert not re.search(r"^\s*assert ", text, flags=re.M), file
+
+
+def test_every_file_of_the_release_has_one_version() -> None:
+    import json
+
+    from ordbridge import __version__
+
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = re.search(r"^## ([\d.]+) \((\d{4}-\d\d-\d\d)\)", changes, flags=re.M)
+    assert dated
+    meta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    assert {__version__} == {dated[1], meta["version"], re.search(r"^version: (.*)$", cited, flags=re.M)[1]}  # type: ignore[index]
+    assert {dated[2]} == {meta["datePublished"], re.search(r"^date-released: (.*)$", cited, flags=re.M)[1]}  # type: ignore[index]
+    assert f'set version = "{__version__}"' in recipe
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.match(r"[\w-]+", line)[0] for line in wanted} - {"rpy2-rinterface", "matplotlib"}  # type: ignore[index]
+    assert all(f"    - {name} " in recipe for name in names)
+
+
+def test_the_paper_cites_what_its_bibliography_has() -> None:
+    cited = set(re.findall(r"@(\w+\d*)", (ROOT / "paper.md").read_text(encoding="utf-8")))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), flags=re.M))
+    assert len((ROOT / "paper.md").read_text(encoding="utf-8").split()) < 500

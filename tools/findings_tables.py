@@ -1,4 +1,4 @@
-"""Print the tables of docs/findings.md from the committed run of Howcroft & Rieser (2021).
+"""Print the tables of docs/findings-tables.md from the committed run of Howcroft & Rieser (2021).
 
 python tools/findings_tables.py
 """

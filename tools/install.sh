@@ -1,13 +1,29 @@
 #!/usr/bin/env bash
-# Install what is missing: R and its packages, a C++ compiler with Python's headers (apt, as root), then the Python side into
-# .venv, and the tools that check the code into .venv/checks.
-# Where a step cannot be done here, say the exact command that does it.
+# Install what is missing: R and its packages, a C++ compiler with Python's headers (apt, as root), then what running needs
+# into .venv. With the word `dev`, also developers' tools, and those that check the code into .venv/checks.
+# One line per step, with the seconds so far. Where a step cannot be done here, say the exact command that does it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
 R_DEBS="r-base-core r-cran-ordinal r-cran-lmertest r-cran-emmeans r-cran-pbkrtest"
 
+DEV=${1:-}
+LOG=$(mktemp)
+trap 'rm -f "$LOG"' EXIT
+
 say() { printf '%s\n' "$*" >&2; }
+
+step() { printf '[%3d s] %s\n' "$SECONDS" "$*" >&2; }
+
+# quietly COMMAND ...: what it prints is shown only if it fails
+quietly() {
+  if ! "$@" >"$LOG" 2>&1; then
+    cat "$LOG" >&2
+    return 1
+  fi
+}
+
+step "looking for Python, R and a compiler"
 
 how_to_install_r() {
   say "R with ordinal, lmerTest, emmeans and pbkrtest is needed, and cannot be installed from here. Type one of:"
@@ -21,9 +37,13 @@ how_to_install_r() {
 can_apt() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
 apt_install() {
-  say "installing with apt: $*"
-  if [ -z "${APT_UPDATED:-}" ]; then apt-get update -qq >&2; APT_UPDATED=1; fi
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+  if [ -z "${APT_UPDATED:-}" ]; then
+    step "apt: reading the list of packages"
+    quietly apt-get update -qq
+    APT_UPDATED=1
+  fi
+  step "apt: installing $*"
+  quietly env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 
 r_is_ready() {
@@ -36,10 +56,18 @@ if ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
   exit 1
 fi
 
+has_headers() {
+  "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+}
+
+has_compiler() { command -v "${CXX:-c++}" >/dev/null && has_headers; }
+
 if ! r_is_ready; then
   can_apt || how_to_install_r
+  BESIDE=  # one run of apt for all
+  has_compiler || BESIDE="g++ python3-dev python3-venv"
   # shellcheck disable=SC2086  # a list of packages
-  apt_install $R_DEBS || how_to_install_r
+  apt_install $R_DEBS $BESIDE || how_to_install_r
   r_is_ready || how_to_install_r
 fi
 
@@ -59,13 +87,9 @@ if ! "$PYTHON" -m venv .venv 2>/dev/null; then
   "$PYTHON" -m venv .venv
 fi
 
-has_headers() {
-  "$PYTHON" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
-}
-
-if ! command -v "${CXX:-c++}" >/dev/null || ! has_headers; then
+if ! has_compiler; then
   if can_apt; then apt_install g++ python3-dev; fi
-  if ! command -v "${CXX:-c++}" >/dev/null || ! has_headers; then
+  if ! has_compiler; then
     say "a C++ compiler and the headers of $PYTHON are needed for the fast engine; type one of:"
     say "  Debian, Ubuntu:  sudo apt-get install g++ python3-dev"
     say "  conda:           conda install -c conda-forge cxx-compiler"
@@ -90,21 +114,33 @@ PYTHON
 into() {
   python=$1/bin/python
   shift
-  "$python" -m pip install --quiet --disable-pip-version-check "$@"
+  quietly "$python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-"$PYTHON" -m venv .venv/checks  # which must not depend on what else is installed, such as the types of the newest numpy
+if [ "$DEV" = dev ]; then LOCK=dev EXTRA='[dev]' WHAT="what running and developing needs"; else LOCK=runtime EXTRA='' WHAT="what running needs"; fi
 if is_locked; then
-  say "installing the locked Python side into .venv; the fast engine is compiled, which takes about a minute"
+  step "pip: what building needs"
   into .venv --require-hashes --requirement tools/locks/build.txt
-  into .venv --require-hashes --no-build-isolation --requirement tools/locks/dev.txt
+  step "pip: $WHAT ($(grep -c '^[a-z].*==' tools/locks/$LOCK.txt) packages, locked)"
+  into .venv --require-hashes --no-build-isolation --requirement tools/locks/$LOCK.txt
+  step "compiling the fast engine"
   into .venv --no-deps --no-build-isolation --editable .
-  into .venv/checks --require-hashes --requirement tools/locks/checks.txt
 else
-  say "installing the Python side into .venv, in the newest versions, because the lock files are not for this Python"
-  into .venv --editable '.[dev]'
-  into .venv/checks --requirement tools/checks.txt
+  step "pip: $WHAT, in the newest versions, because the lock files are not for this Python; then compiling"
+  into .venv --editable ".$EXTRA"
 fi
-ln -sf ../checks/bin/ruff ../checks/bin/mypy .venv/bin/
-.venv/bin/ordbridge doctor >/dev/null || { .venv/bin/ordbridge doctor; exit 1; }
+if [ "$DEV" = dev ]; then
+  step "pip: tools that check the code"
+  "$PYTHON" -m venv .venv/checks  # which must not depend on what else is installed, such as the types of the newest numpy
+  if is_locked; then
+    into .venv/checks --require-hashes --requirement tools/locks/checks.txt
+  else
+    into .venv/checks --requirement tools/checks.txt
+  fi
+  ln -sf ../checks/bin/ruff ../checks/bin/mypy .venv/bin/
+fi
+step "checking the installation"
+.venv/bin/ordbridge doctor >"$LOG" || { cat "$LOG"; exit 1; }
+[ "$DEV" != dev ] || touch .venv/.dev
 touch .venv/.ready
+step "installed"

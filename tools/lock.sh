@@ -22,6 +22,7 @@ lock dev pyproject.toml --extra dev "${upgrade[@]}"
 lock runtime pyproject.toml --constraint tools/locks/dev.txt "${upgrade[@]}"
 lock build tools/locks/build.in --constraint tools/locks/dev.txt "${upgrade[@]}"
 lock checks tools/checks.txt "${upgrade[@]}"
+lock release tools/locks/release.in "${upgrade[@]}"
 lock audit tools/locks/audit.in "${upgrade[@]}"
 if grep -nE '://|^ *-i|index-url|find-links|file:' tools/locks/*.txt; then
   echo "the lines above name an index" >&2

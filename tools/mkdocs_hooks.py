@@ -17,7 +17,7 @@ ROLE = re.compile(r":(?:func|class|meth|mod|attr):<code>~?([\w.]+)</code>")
 def on_config(config: Any) -> Any:
     """Add findings and reproductions to the navigation where they have been written."""
     folder = Path(config["docs_dir"])
-    found = [*folder.glob("findings.md"), *sorted(folder.glob("reproduction/*.md"))]
+    found = [*folder.glob("findings.md"), *folder.glob("findings-tables.md"), *sorted(folder.glob("reproduction/*.md"))]
     if found:
         pages = [{_title(path): path.relative_to(folder).as_posix()} for path in found]
         config["nav"].insert(-1, {"Findings": pages})

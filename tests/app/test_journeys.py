@@ -28,10 +28,15 @@ def ready(tab: Any) -> None:
 
 
 def answered(tab: Any, step: str) -> str:
-    """Press the button of a step, wait for its report, and return its headline."""
+    """Press the button of a step, wait for what it says, and return its headline."""
     tab.click(f"[data-job={step}]")
-    tab.wait_for_selector(f"[data-of={step}] :is(iframe, .error)", timeout=PATIENT)
-    return str(tab.inner_text(f"[data-of={step}] :is(.headline, .error)"))
+    return said(tab, step)
+
+
+def said(tab: Any, step: str = "compare") -> str:
+    """Wait for an answer and return its headline; the comparison comes by itself."""
+    tab.wait_for_selector(f"[data-of={step}] :is(.headline, .error, .good)", timeout=PATIENT)
+    return str(tab.inner_text(f"[data-of={step}] :is(.headline, .error, .good)"))
 
 
 def kept(tab: Any, step: str, name: str) -> bytes:
@@ -64,8 +69,11 @@ def test_from_dropping_a_file_to_the_report(
         tab.wait_for_selector("#counted:has-text('3 systems')", timeout=PATIENT)
     ready(tab)
     assert "540 ratings: 12 participants, 15 items, 3 systems" in tab.inner_text("#counted")
-    tab.select_option("#engine", "fast")
-    assert re.match(r"(system)?C is rated highest", answered(tab, "compare"))
+    assert re.match(r"(system)?C is rated highest", said(tab))
+    assert tab.locator("[data-of=compare] tr").count() == 4 and tab.locator("iframe").count() == 0
+    assert "rated" in tab.get_attribute("[data-of=compare] img", "alt") or "ratings" in tab.get_attribute(
+        "[data-of=compare] img", "alt"
+    )
     report = kept(tab, "compare", "report.html")
     assert report.startswith(b"<!DOCTYPE html>") and b"For the paper" in report
     if kind in ("csv", "potato", "qualtrics"):  # one of each way: a table, with a second file, labels
@@ -90,10 +98,9 @@ def test_check_and_raters_are_those_of_the_command_line(
     said = " ".join(capsys.readouterr().out.split())
     found = [line.partition(": ")[2].partition(". ")[0] for line in shown]  # the rest names a menu, or an option
     assert found and all(what[1:] in said for what in found)  # a sentence begins with a capital
-    assert "no answer" in answered(tab, "compare")
+    assert "no answer" in said(tab)
     tab.check("#force")
-    tab.select_option("#engine", "fast")
-    assert "no answer" not in answered(tab, "compare")
+    tab.wait_for_selector("[data-of=compare] .headline:not(:has-text('no answer'))", timeout=PATIENT)
     answered(tab, "raters")
     report = kept(tab, "raters", "report.html")
     assert b"agree" in report
@@ -104,14 +111,13 @@ def test_check_and_raters_are_those_of_the_command_line(
 def test_every_download_of_a_comparison(app: str, tab: Any, accessible: Any) -> None:
     tab.goto(app)
     tab.click("#demo")
-    ready(tab)
-    tab.select_option("#engine", "fast")
-    answered(tab, "compare")
+    said(tab)
     names = [link.get_attribute("download") for link in tab.locator("[data-of=compare] a[download]").all()]
     starts = {
         "report.html": b"<!DOCTYPE html>",
         "tables.tex": b"",
         "tables.md": b"",
+        "references.bib": b"@misc",
         "differences.csv": b"",
         "picture.png": b"\x89PNG",
         "picture.svg": b"<?xml",
@@ -134,7 +140,8 @@ def test_a_plan_from_the_dropped_file_is_that_of_the_command_line(
 ) -> None:
     tab.goto(app)
     tab.click("#demo")
-    ready(tab)
+    said(tab)
+    tab.click("#tab-next")
     tab.select_option("#setting", "pilot")
     tab.wait_for_selector("#pilot-status:has-text('which may be chance')", timeout=PATIENT)
     tab.select_option("#pilot-second", "with retrieval")
@@ -146,9 +153,9 @@ def test_a_plan_from_the_dropped_file_is_that_of_the_command_line(
     assert "25 items with 2 ratings each" in answered(tab, "confirm")
     names = [link.get_attribute("download") for link in tab.locator("[data-of=confirm] a[download]").all()]
     files = {name: kept(tab, "confirm", name) for name in names}
-    assert list(files)[:9] == [
-        "report.html", "tables.tex", "tables.md", "plan.json", "preregistration.md", "design-sheet.csv", "sheets.zip",
-        "tasks.jsonl", "tasks.json",
+    assert list(files)[:10] == [
+        "report.html", "tables.tex", "tables.md", "references.bib", "plan.json", "preregistration.md",
+        "design-sheet.csv", "sheets.zip", "tasks.jsonl", "tasks.json",
     ]  # fmt: skip
     (tmp_path / "pilot.csv").write_bytes(files["pilot.csv"])
     by_command(tab, "confirm", tmp_path, monkeypatch)
@@ -192,36 +199,125 @@ def test_names_are_nothing_but_text(app: str, tab: Any, drop: Callable[..., None
     tab.goto(app)
     drop(tab, (f"{HOSTILE}.csv", data.to_csv(index=False).encode()))
     ready(tab)
+    tab.click("#first summary")
     assert HOSTILE in tab.inner_text("#rows")
+    said(tab)
     tab.select_option("#reference", HOSTILE)
-    tab.select_option("#engine", "fast")
-    assert HOSTILE in answered(tab, "compare")
-    report = tab.frame_locator("[data-of=compare] iframe")
-    assert HOSTILE in report.locator("h1").inner_text(timeout=PATIENT)
-    assert tab.locator("main img").count() == 0
+    tab.wait_for_selector("[data-of=compare] caption:has-text('Differences from')", timeout=PATIENT)
+    assert HOSTILE in said(tab) and HOSTILE in tab.inner_text("[data-of=compare] table")
+    assert tab.locator("main img").count() == 1  # the picture, in which nothing can run
+    assert tab.get_attribute("main img", "src").startswith("data:image/svg+xml,")
 
 
 @pytest.mark.needs_r
-def test_r_computes_unless_another_engine_is_chosen(
+def test_the_native_answer_comes_at_once_and_r_confirms_it(
     app: str, tab: Any, tmp_path: Path, drop: Callable[..., None]
 ) -> None:
     file, _ = dropped_files.write(tmp_path, "semicolons")
     tab.goto(app)
     drop(tab, (file.name, file.read_bytes()))
-    ready(tab)
-    tab.wait_for_selector("#engine-note:has-text('Found: R')", timeout=PATIENT)
-    assert tab.input_value("#engine") == "r"
-    assert "C is rated highest" in answered(tab, "compare")
-    assert "--engine r" in tab.locator("[data-of=compare] code").text_content()
-    assert b"--engine r" in kept(tab, "compare", "report.html")
+    assert "C is rated highest" in said(tab)
+    assert "--engine fast" in tab.locator("[data-of=compare] code").text_content()
+    tab.wait_for_selector("#engine-note:has-text('is here to confirm it')", timeout=PATIENT)
+    assert answered(tab, "confirm-r").startswith("R confirms it: differences agree within 0.0")
+    assert tab.evaluate("document.activeElement.dataset.job") == "confirm-r"  # the focus stays where it was
+    assert "--engine r" in tab.locator("[data-of=confirm-r] code").text_content()
+    assert b"--engine r" in kept(tab, "confirm-r", "report.html")
+    tab.select_option("#reference", "A")  # another question: what R has confirmed is gone
+    tab.wait_for_selector("[data-of=confirm-r]:empty", state="attached")
 
 
-def test_without_r_the_native_engine_computes_and_the_page_says_so(app: str, tab: Any) -> None:
+def test_without_r_the_native_engine_answers_and_the_page_says_so(app: str, tab: Any) -> None:
     missing = {"r": False, "version": "", "why": "R: missing"}
     tab.route("**/engines", lambda route: route.fulfill(json=missing))
     tab.goto(app)
     tab.click("#demo")
-    ready(tab)
+    said(tab)
     tab.wait_for_selector("#engine-note:has-text('R cannot be used on this machine (R: missing)')")
-    assert tab.input_value("#engine") == "fast"
-    assert tab.locator("#engine option[value=r]").is_disabled()
+    assert not tab.is_visible("[data-job=confirm-r]")
+
+
+def test_preferences_several_files_weights_and_a_covariate(
+    app: str, tab: Any, tmp_path: Path, drop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = pd.DataFrame({
+        "rater": [f"r{k % 6}" for k in range(120)], "item": [f"t{k // 6}" for k in range(120)],
+        "model_a": ["B", "C", "C"] * 40, "model_b": ["A", "A", "B"] * 40,
+        "winner": ["model_a", "model_a", "model_b", "tie"] * 30,
+    })  # fmt: skip
+    tab.goto(app)
+    drop(tab, ("votes.csv", votes.to_csv(index=False).encode()))
+    assert "is preferred most" in said(tab)
+    assert "120 comparisons: 6 participants, 20 items, 3 systems" in tab.inner_text("#counted")
+    assert not tab.is_visible("#raters") and not tab.is_visible("#reference")
+
+    data = dropped_files.one_criterion()
+    data["length"] = [10 + (7 * k) % 23 for k in range(len(data))]
+    half = len(data) // 2
+    files = {"one.csv": data[:half], "two.csv": data[half:]}
+    for name, part in files.items():
+        part.to_csv(tmp_path / name, index=False)
+    drop(tab, *((name, (tmp_path / name).read_bytes()) for name in files))
+    assert tab.inner_text("#file-status").startswith("Read 2 files") or said(tab)
+    tab.wait_for_selector("#counted:has-text('540 ratings')", timeout=PATIENT)
+    assert "C is rated highest" in said(tab)
+    tab.select_option("#covariates", "length")
+    tab.wait_for_selector("[data-of=compare] code:has-text('--covariates length')", state="attached", timeout=PATIENT)
+    assert "one.csv two.csv" in tab.locator("[data-of=compare] code").text_content()
+    report = kept(tab, "compare", "report.html")
+    by_command(tab, "compare", tmp_path, monkeypatch)
+    assert (tmp_path / "report.html").read_bytes() == report
+
+
+def test_a_plan_is_followed(
+    app: str, tab: Any, tmp_path: Path, drop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = dropped_files.one_criterion()
+    data[data.system != "C"].to_csv(tmp_path / "ratings.csv", index=False)
+    words = (
+        "plan --preset howcroft2021 --variance low --effect-points 1 --items 15 --ratings-per-text 12 --datasets 200"
+    )
+    more = "--texts-per-participant 15 --engine fast --max-per-design 200 --json plan.json --quiet"
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*words.split(), *more.split()]) == 0
+    tab.goto(app)
+    drop(tab, ("ratings.csv", (tmp_path / "ratings.csv").read_bytes()))
+    said(tab)
+    tab.set_input_files("#planfile", tmp_path / "plan.json")
+    tab.wait_for_selector("[data-of=compare] code:has-text('--plan plan.json')", state="attached", timeout=PATIENT)
+    assert tab.is_disabled("#reference")
+    tab.click("#no-plan")
+    tab.wait_for_selector("[data-of=compare] code:not(:has-text('--plan'))", state="attached", timeout=PATIENT)
+
+
+def test_files_are_dropped_anywhere_and_nothing_stale_stays(app: str, tab: Any, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    good, _ = dropped_files.write(tmp_path, "csv")
+    tab.goto(app)
+    tab.set_input_files("#file", tmp_path / "odd.csv")
+    tab.wait_for_selector("#file-status .error", timeout=PATIENT)
+    content = good.read_text()
+    data = tab.evaluate_handle(
+        "text => { const d = new DataTransfer(); d.items.add(new File([text], 'good.csv')); return d; }", content
+    )
+    tab.dispatch_event("footer, header", "dragover", {"dataTransfer": data})
+    assert tab.is_visible("#over")
+    tab.dispatch_event("header", "drop", {"dataTransfer": data})
+    assert not tab.is_visible("#over")
+    tab.wait_for_selector("#file-status .good:has-text('Read good.csv')", timeout=PATIENT)
+    assert tab.input_value("#file") == "" and tab.locator("#file-status .error").count() == 0
+
+
+def test_the_tabs_are_worked_by_keyboard(app: str, tab: Any, accessible: Any) -> None:
+    tab.goto(app)
+    tab.focus("#tab-analyse")
+    tab.keyboard.press("ArrowRight")
+    assert tab.is_visible("#plan") and not tab.is_visible("#analyse")
+    assert tab.evaluate("document.activeElement.id") == "tab-next"
+    tab.wait_for_selector("#curve polyline")
+    assert accessible(tab) == []
+    tab.keyboard.press("ArrowLeft")
+    assert tab.is_visible("#drop")
+    tab.goto(f"{tab.url}#plan")
+    tab.reload()
+    assert tab.is_visible("#plan")

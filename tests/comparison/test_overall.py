@@ -72,7 +72,17 @@ def test_other_scales_and_directions_are_put_on_one(tmp_path: Path, capsys: pyte
     assert [row["p_value"] for row in turned.rows("pairs", "overall")] == pytest.approx(own, rel=1e-6)
     assert "standard deviations" in next(one.text for one in turned.findings if one.code == "overall-weights")
     plain.to_csv(tmp_path / "wide.csv", index=False)
-    words = ["compare", str(tmp_path / "wide.csv"), "--rating", "fluency", "coverage", "--engine", "fast", "--quick"]
+    words = [
+        "compare",
+        str(tmp_path / "wide.csv"),
+        "--rating",
+        "fluency",
+        "coverage",
+        "--engine",
+        "fast",
+        "--quick",
+        "--explain",
+    ]
     assert main([*words, "--overall", "fluency=2", "coverage=1"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "overall: D is rated highest" in shown and "fluency (67%) and coverage (33%)" in shown
@@ -82,7 +92,7 @@ def test_weights_that_cannot_be() -> None:
     assert weights_of("equal", ["a", "b"]) == {"a": 0.5, "b": 0.5} == weights_of([], ["a", "b"])
     for asked, words in (
         (["c=1"], "no criterion 'c'"),
-        (["a=x"], "'x', which is no number"),
+        (["a=x"], "a number as its weight, not 'x'"),
         ({"a": -1.0}, "positive"),
     ):
         with pytest.raises(InputError, match=words):

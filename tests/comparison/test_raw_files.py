@@ -55,7 +55,7 @@ def test_one_command_from_a_raw_file_to_the_table(
     wanted = ["3", "2", "1"] if "codes" in command else ["C", "B", "A"]
     assert list(ranked.values()) == [wanted] * (2 if "xlsx" in command else 1)
     assert all(row["p_adjusted"] < 0.05 for row in found["tables"]["pairs"])
-    assert all(f"{role} = " in found["counted"] for role in ("participant", "item", "system", "rating"))
+    assert all(f"{role} = " in found["columns"] for role in ("participant", "item", "system", "rating"))
     assert not any(one["severity"] == "error" for one in found["findings"])
 
 

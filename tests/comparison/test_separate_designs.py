@@ -113,7 +113,7 @@ def test_each_block_by_itself_is_corrected_over_all(tmp_path: Path, capsys: pyte
     words = ["compare", str(tmp_path / "ratings.csv"), "--engine", "fast", "--model", "lmer"]
     assert main([*words, "--by", "dataset"]) == 0
     assert "easy: " in capsys.readouterr().out
-    assert main([*words, "--block", "dataset", "--covariates", "place"]) == 0
+    assert main([*words, "--block", "dataset", "--covariates", "place", "--explain"]) == 0
     assert "adjusted for dataset and place" in " ".join(capsys.readouterr().out.split())
 
 
@@ -171,6 +171,8 @@ def test_languages_are_never_pooled_in_silence() -> None:
         one for one in compared(even).findings if one.code == "blocks-pooled" and one.values["block"] == "language"
     )
     assert pooled.severity == "warning" and "by" in pooled.remedy
+    own = table.drop(columns="language").assign(native_language=np.where(table.participant < "p5", "de", "en"))
+    assert {one.values["block"] for one in compared(own, blocks=None).findings if "block" in one.values} == {"dataset"}
     apart = table[(table.language == "de") == (table.system == "A")]
     assert "block-confounded" in codes(compared(apart).findings)
 

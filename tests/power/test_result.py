@@ -151,7 +151,7 @@ def test_a_fast_run_with_its_audit(tmp_path):
     run = ob.power.run(grid, **options)
     alone, power = run.fits, run.power()
     assert power.schema.metadata[b"audit"] == b"none"
-    assert "not audited" in ob.figures.power_curves(run).texts[-1].get_text().replace("\n", " ")
+    assert ob.figures.power_curves(run).texts == []  # no small print in the picture
     run = ob.power.run(grid, **options, audit=0.5)
     fits = run.fits.to_pandas()
     r = fits[fits.engine == "r"]
@@ -164,7 +164,7 @@ def test_a_fast_run_with_its_audit(tmp_path):
     assert found.summary["decisions_differ"].to_pylist() == [0] * 4
     metadata = run.power().schema.metadata
     assert metadata[b"engine"] == b"fast" and b"0.5 of the datasets" in metadata[b"audit"]
-    assert "compared with R" in ob.figures.power_curves(run).texts[-1].get_text().replace("\n", " ")
+    assert "compared with R" in run.page().html()
     with_r = ob.power.run(grid, models=models, datasets=6, seed=3)
     assert ob.power.load(tmp_path / "run").audit().summary.equals(found.summary)
     p = with_r.fits["p_value"].to_numpy()
@@ -197,16 +197,14 @@ def test_power_curves(run, tmp_path):
     assert titles == [f"{variance} variance\n{n}" for variance in ("low", "high") for n in each]  # the paper's order
     names = [text.get_text() for text in figure.axes[1].texts]
     assert names == ["lm", "clm"]  # at the right end of a row; all have 20 items
-    lines = [
-        line for line in figure.axes[0].lines if len(line.get_xdata()) == 2 and line.get_linestyle() in ("-.", ":")
-    ]
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 2 and line.get_marker() == "o"]
+    assert {line.get_linestyle() for line in lines} == {"None"}  # two points make no line
     powers = {row["model"]: [] for row in run.power().to_pylist()}
     for row in run.power().to_pylist():
         if (row["variance"], row["ratings_per_text"]) == ("low", 3):
             powers[row["model"]].append(row["power"])
     drawn = [list(line.get_ydata()) for line in lines if line.get_color() == "#000000"]
     assert drawn == [powers["lm"], powers["clm"]]
-    assert "engine r" in figure.texts[-1].get_text().replace("\n", " ")
     for ending in ("png", "svg", "pdf"):
         figure.savefig(tmp_path / f"curves.{ending}")
         assert (tmp_path / f"curves.{ending}").stat().st_size > 5000

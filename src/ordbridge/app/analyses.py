@@ -8,17 +8,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordbridge.app.given import Given, command, files_in, keep, keep_picture, read_given
+from ordbridge.app.given import Given, command, files_in, keep, read_given, shown
 from ordbridge.app.wording import on_page
-from ordbridge.comparison import CompareOptions, compare
+from ordbridge.comparison import CompareOptions, compare, compare_as_planned
 from ordbridge.design import crossed
 from ordbridge.errors import InputError
+from ordbridge.planning import read_protocol
 from ordbridge.reading import RatingTable, check, columns_of, read, tables
 from ordbridge.reading.opening import sheets_of
+from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reliability import analyse
 from ordbridge.simulate import Truth, ratings
 
 ROLES = ("participant", "item", "system", "rating", "criterion")
+LINES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+BEGINNING = 2**19  # bytes of a long file of lines in which its columns are looked for
 SHOWN_ROWS = 6
 MOST_NAMES = 100
 
@@ -41,21 +45,30 @@ def write_demo(folder: Path) -> str:
 def recognise(given: Given) -> dict[str, Any]:
     """Say what was taken for what, and what is wrong with the ratings; where it is not clear, what can be chosen."""
     how = given.reading()
-    columns = columns_of(given.file, **{name: how[name] for name in ("format", "sheet", "join") if name in how})
-    found: dict[str, Any] = {"columns": columns, "sheets": sheets_of(given.file)}
+    size = sum(Path(file).stat().st_size for file in given.files)
+    given.tell(f"reading {_size(size)}")
+    of_columns = {name: how[name] for name in ("format", "sheet", "join") if name in how}
+    columns = columns_of(_beginning(given), **of_columns)
+    found: dict[str, Any] = {"columns": columns, "sheets": sheets_of(given.files[0]), "files_read": list(given.files)}
     try:
         table = read_given(given)
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            return found | {"problem": on_page(str(recognised))}
+        return found | _of_preferences(recognised.preferences)
     except InputError as question:
         both = re.findall(r"\b(participant|item)='([^',]+,[^']+)'", str(question))
         return found | {"problem": on_page(str(question)), "together": {role: [names] for role, names in both}}
+    given.tell(f"checking {table.table.num_rows:,} ratings")
     checks = check(table).table
     tables.write(table.table, given.folder / "ratings.csv")
     if checks.num_rows:
         tables.write(checks, given.folder / "checks.csv")
     counts = {role: _names(table, role) for role in ("participant", "item", "system", "criterion")}
-    shown = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
+    first = table.table.select([role for role in ROLES if role in table.table.column_names]).slice(0, SHOWN_ROWS)
     return found | {
         "recognised": {role: table.recognised.get(role, "") for role in ROLES},
+        "others": [name for name in columns if name in table.table.column_names and name not in ROLES],
         "notes": [on_page(note.text) for note in table.notes],
         "checks": [
             {**row, "what": on_page(row["what"]), "remedy": on_page(row["remedy"])} for row in checks.to_pylist()
@@ -64,10 +77,59 @@ def recognise(given: Given) -> dict[str, Any]:
         "criteria": counts["criterion"][:MOST_NAMES],
         "counts": {role: len(names) for role, names in counts.items()},
         "ratings": table.table.num_rows,
-        "rows": [{k: "" if v is None else str(v) for k, v in row.items()} for row in shown.to_pylist()],
-        "command": command("check", given.file, **how),
+        "rows": [{k: "" if v is None else str(v) for k, v in row.items()} for row in first.to_pylist()],
+        "command": command("check", *given.files, **given.typed()),
         "files": files_in(given.folder),
     }
+
+
+def _of_preferences(found: Preferences) -> dict[str, Any]:
+    """Return what the page shows of comparisons of systems, which are no ratings."""
+    table = found.table
+    named = {"rater": "participant", "item": "item", "criterion": "criterion"}
+    counts = {role: _distinct(table, name) for name, role in named.items()}
+    rows = [{k: str(v) for k, v in row.items() if v is not None} for row in table.slice(0, SHOWN_ROWS).to_pylist()]
+    return {
+        "preferences": True,
+        "recognised": {},
+        "others": [],
+        "notes": [],
+        "checks": [],
+        "systems": list(found.systems)[:MOST_NAMES],
+        "criteria": [],
+        "counts": counts | {"system": len(found.systems)},
+        "ratings": table.num_rows,
+        "rows": rows,
+        "command": "",
+        "files": [],
+    }
+
+
+def _distinct(table: pa.Table, name: str) -> int:
+    return len([value for value in table[name].unique().to_pylist() if value is not None])
+
+
+def _size(size: int) -> str:
+    """Write the size of a file.
+
+    Examples
+    --------
+    >>> _size(28_400_000), _size(900)
+    ('27 MB', '1 kB')
+    """
+    return f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{max(1, round(size / 1000))} kB"
+
+
+def _beginning(given: Given) -> str:
+    """Return the first file, or of a long table of text its beginning: its columns are seen there."""
+    file = Path(given.files[0])
+    if file.suffix.lower() not in LINES or file.stat().st_size <= BEGINNING:
+        return str(file)
+    with open(file, "rb") as whole:
+        start = whole.read(BEGINNING)
+    short = given.folder / f"beginning{file.suffix}"
+    short.write_bytes(start[: start.rfind(b"\n") + 1])
+    return str(short)
 
 
 def _names(table: RatingTable, role: str) -> list[str]:
@@ -78,32 +140,68 @@ def _names(table: RatingTable, role: str) -> list[str]:
 
 def compare_systems(given: Given) -> dict[str, Any]:
     """Compare, and keep what the command would write."""
-    how = given.reading()
-    chosen: dict[str, Any] = {
-        name: str(value) for name in ("reference", "engine") if (value := given.options.get(name))
-    }
+    how, typed = given.reading(), given.typed()
+    engine = str(given.options.get("engine") or "fast")
     force = bool(given.options.get("force"))
-    if chosen.get("engine") == "r":
-        given.tell("R fits the model")
-    options = CompareOptions(progress=given.tell)
-    found = compare(read(given.file, **how), **chosen, force=force, options=options)
-    typed = command("compare", given.file, **how, **chosen, **({"force": []} if force else {}), html="report.html")
-    keep(given.folder, found, typed, answered=bool(found.criteria))
-    if found.criteria:
-        tables.write(found.pairs, given.folder / "differences.csv")
-        keep_picture(given.folder, found.plot())
-    return {
-        "headline": " ".join(found.answer.splitlines()),
-        "answered": bool(found.criteria),
-        "command": typed,
+    given.tell("R fits the models" if engine == "r" else "fitting the models")
+    if given.plan is not None:
+        return _as_planned(given, engine)
+    chosen: dict[str, Any] = {"engine": engine}
+    if reference := given.options.get("reference"):
+        chosen["reference"] = str(reference)
+    columns: dict[str, Any] = {
+        name: str(value) for name in ("covariates", "blocks") if (value := given.options.get(name))
+    }
+    options = CompareOptions(progress=given.tell, **columns)
+    try:
+        ratings: Any = read(given.source, **how)
+    except PreferencesFound as recognised:
+        if recognised.preferences is None:
+            raise
+        ratings = recognised.preferences
+    found = compare(ratings, **chosen, force=force, options=options)
+    words = {{"blocks": "block"}.get(name, name): value for name, value in columns.items()}
+    repeat = command(
+        "compare", *given.files, **typed, **chosen, **words, **({"force": []} if force else {}), html="report.html"
+    )
+    return _compared(given, found, found, repeat, bool(found.criteria))
+
+
+def _as_planned(given: Given, engine: str) -> dict[str, Any]:
+    """Make the comparison that a plan has laid down."""
+    protocol = read_protocol(str(given.plan))
+    if protocol.looks:
+        raise InputError(
+            "this plan has looks at the data, which are counted in a file beside it; "
+            f"on the command line: ordbridge compare {given.files[0]} --plan {given.plan}"
+        )
+    found = compare_as_planned(given.source, protocol, engine=engine, progress=given.tell, **given.reading())
+    repeat = command("compare", *given.files, **given.typed(), plan=given.plan, engine=engine, html="report.html")
+    return _compared(given, found, found.comparison, repeat, True)
+
+
+def _compared(given: Given, found: Any, comparison: Any, repeat: str, answered: bool) -> dict[str, Any]:
+    """Keep a comparison, and return what the page shows, with the numbers that another engine is held against."""
+    given.tell("writing the report")
+    if answered:
+        tables.write(comparison.pairs, given.folder / "differences.csv")
+    keep(given.folder, found, repeat, answered)
+    size = "difference" if "difference" in comparison.pairs.column_names else "win_rate"
+    numbers = [[row[size], row["p_adjusted"]] for row in comparison.pairs.to_pylist()] if answered else []
+    return shown(found) | {
+        "answered": answered,
+        "numbers": numbers,
+        "alpha": comparison.alpha,
+        "command": repeat,
         "files": files_in(given.folder),
     }
 
 
 def check_raters(given: Given) -> dict[str, Any]:
     """Analyse the raters, as the command does."""
+    given.tell("computing how far raters agree")
     found = analyse(read_given(given))
-    typed = command("reliability", given.file, **given.reading(), html="report.html")
+    typed = command("reliability", *given.files, **given.typed(), html="report.html")
     keep(given.folder, found, typed)
     tables.write(found.raters, given.folder / "raters.csv")
-    return {"headline": " ".join(found.answer.splitlines()), "command": typed, "files": files_in(given.folder)}
+    return shown(found) | {"command": typed, "files": files_in(given.folder)}

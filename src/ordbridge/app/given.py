@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ordbridge.app.wording import on_page
 from ordbridge.errors import InputError
 from ordbridge.reading import RatingTable, read
+from ordbridge.render.cells import columns_of
+from ordbridge.render.layout import ShownTable
+from ordbridge.results import Result
 from ordbridge.support.progress import Progress
 
 WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet", "where")
 LISTS = ("rating", "levels", "ignore")
+MOST_SHOWN = 25  # rows of a table on the page; the report has all
 
 Tell = Callable[[Progress | str], None]
 
@@ -22,9 +27,11 @@ Tell = Callable[[Progress | str], None]
 class Given:
     """What a job starts from; it runs in the folder of its study, where files have the names that people gave them."""
 
-    dropped: str | None
+    dropped: tuple[str, ...]
     second: str | None
     """A file with one row per item or participant, whose columns are added."""
+    plan: str | None
+    """A plan to be followed."""
     options: Mapping[str, Any]
     """What was chosen on the page."""
     folder: Path
@@ -32,26 +39,50 @@ class Given:
     tell: Tell
 
     @property
-    def file(self) -> str:
-        """The file that was dropped."""
-        if self.dropped is None:
+    def files(self) -> tuple[str, ...]:
+        """The files that were dropped."""
+        if not self.dropped:
             raise InputError("there is no file yet; drop one")
         return self.dropped
+
+    @property
+    def source(self) -> str | list[str]:
+        """The file that was dropped, or all of them."""
+        return self.files[0] if len(self.files) == 1 else list(self.files)
 
     def reading(self) -> dict[str, Any]:
         """Return the options of :func:`ordbridge.read` that were chosen."""
         how: dict[str, Any] = {name: str(value) for name in WORDS if (value := self.options.get(name))}
         how |= {name: [str(one) for one in value] for name in LISTS if (value := self.options.get(name))}
+        if weights := self.options.get("weights"):
+            how["levels"] = dict(_penalty(str(one)) for one in weights)
         if ends := self.options.get("scale"):
             how["scale"] = [float(end) for end in ends]
         if direction := self.options.get("direction"):
             how["lower_is_better"] = direction == "lower"
         return how | ({"join": self.second} if self.second else {})
 
+    def typed(self) -> dict[str, Any]:
+        """Return the same options as they are typed for a command."""
+        how = self.reading()
+        if isinstance(levels := how.get("levels"), dict):
+            how.pop("levels")
+            how["weights"] = [f"{name}={number:g}" for name, number in levels.items()]
+        return how
+
 
 def read_given(given: Given) -> RatingTable:
-    """Read the file as it was chosen."""
-    return read(given.file, **given.reading())
+    """Read the files as it was chosen."""
+    return read(given.source, **given.reading())
+
+
+def _penalty(text: str) -> tuple[str, float]:
+    """Return a severity and its penalty, typed as ``minor=1``."""
+    name, _, number = (part.strip() for part in text.partition("="))
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"{text!r} is not a severity and its penalty; write for example minor=1, major=5") from None
 
 
 def keep_picture(folder: Path, figure: Any) -> None:
@@ -60,18 +91,49 @@ def keep_picture(folder: Path, figure: Any) -> None:
         figure.savefig(folder / f"picture.{ending}")
 
 
-def keep(folder: Path, result: Any, repeat: str, answered: bool = True) -> None:
+def shown(result: Result) -> dict[str, Any]:
+    """Return what the page shows of a result: its answer, tables, what to know, and what the picture is."""
+    picture = result.picture()
+    return {
+        "headline": result.answer.partition("\n")[0],
+        "more": result.answer.splitlines()[1:],
+        "counted": result.counted,
+        "tables": [_grid(grid) for grid in result.on_page()],
+        "findings": [{"severity": one.severity, "text": on_page(one.text)} for one in result.findings],
+        "picture": "" if picture is None else picture.caption,
+    }
+
+
+def _grid(grid: ShownTable) -> dict[str, Any]:
+    columns = columns_of(grid)
+    n = len(columns[0].texts) if columns else 0
+    return {
+        "caption": grid.caption,
+        "columns": [
+            {"title": column.title, "number": column.numeric, "cells": column.texts[:MOST_SHOWN]}
+            for column in columns[:8]
+        ],
+        "marked": sorted(grid.marked),
+        "rest": max(0, n - MOST_SHOWN),
+    }
+
+
+def keep(folder: Path, result: Result, repeat: str, answered: bool = True) -> None:
     """Write the report of a result, and what belongs into a paper."""
     result.report(folder / "report.html", repeat)
     if answered:
         (folder / "tables.tex").write_text(result.latex() + "\n", encoding="utf-8")
         (folder / "tables.md").write_text(result.markdown() + "\n", encoding="utf-8")
+        (folder / "references.bib").write_text(result.bibtex() + "\n", encoding="utf-8")
+    if answered and (picture := result.picture()) is not None:
+        keep_picture(folder, result.figures()[picture.name])
 
 
 FILES = {
     "report.html": "report (HTML)",
     "tables.tex": "table and methods (LaTeX)",
     "tables.md": "table and methods (Markdown)",
+    "references.bib": "references (BibTeX)",
     "plan.json": "plan (JSON)",
     "preregistration.md": "pre-registration (Markdown)",
     "design-sheet.csv": "who rates what (CSV)",

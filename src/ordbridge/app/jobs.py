@@ -66,7 +66,7 @@ class Job:
         self._memory, self._ended = memory, ended
         self._lock = threading.Lock()
         own, other = _context().Pipe(duplex=False)
-        words = (other, kind, str(study.folder), study.file, study.second, options, name, memory)
+        words = (other, kind, str(study.folder), study.uploads, options, name, memory)
         self._process = _context().Process(target=carry_out, args=words)
         try:
             # the process from which all others are copied is not to import a socket.py of the folder where it starts
@@ -135,9 +135,15 @@ class TabStudy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.file: str | None = None
+        self.files: list[str] = []
         self.second: str | None = None
+        self.plan: str | None = None
         self.jobs: dict[str, Job] = {}
+
+    @property
+    def uploads(self) -> tuple[tuple[str, ...], str | None, str | None]:
+        """The names of what was dropped: ratings, a second file, a plan."""
+        return tuple(self.files), self.second, self.plan
 
 
 class Jobs:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordbridge.app.given import Given, Tell, command, files_in, keep, keep_picture, read_given
+from ordbridge.app.given import Given, Tell, command, files_in, keep, read_given, shown
 from ordbridge.comparison.scale import read_scale
 from ordbridge.design import sheets
 from ordbridge.errors import InputError
@@ -122,8 +122,7 @@ def _planned(given: Given, designs: Designs, most: int) -> dict[str, Any]:
     _keep(given.folder, found, repeat)
     row = next((row for row in found.designs.to_pylist() if designs.vary or row["recommended"]), None)
     told = row and {name: row[name] for name in ("items", "ratings_per_text", "power", "conf_low", "conf_high")}
-    headline = found.answer.partition("\n")[0]
-    return {"headline": headline, "design": told, "command": repeat, "files": files_in(given.folder)}
+    return shown(found) | {"design": told, "command": repeat, "files": files_in(given.folder)}
 
 
 def _source(given: Given) -> tuple[Any, PlannedAnalysis, list[str], dict[str, Any]]:
@@ -181,7 +180,6 @@ def _keep(folder: Path, found: Plan, repeat: str) -> None:
     """Write the report, the plan as a file, and the sheets that say who rates what."""
     keep(folder, found, repeat)
     tables.write(found.designs, folder / "designs.csv")
-    keep_picture(folder, found.plot())
     if found.protocol is None:
         return
     write_text(folder / "plan.json", json.text(found) + "\n")

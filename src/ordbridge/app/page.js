@@ -3,9 +3,10 @@ const ROOM = `/${document.body.dataset.room}`, MEGABYTES = Number(document.body.
 const $ = id => document.getElementById(id);
 const ROLES = {participant: "who rated", item: "what was rated", system: "which system made it", rating: "the rating",
   criterion: "what was asked (criterion)"};
+const AT_ONCE = 100000;  // ratings; more are compared when somebody asks for it
 const STEPS = ["recognised", "checked", "compare", "raters"];
 let study = null, fileName = "";
-history.replaceState(null, "", `${ROOM}/`);  // the key is not to be seen over a shoulder; the cookie lets a reload in
+history.replaceState(null, "", `${ROOM}/${location.hash}`);  // the key is not to be seen over a shoulder; the cookie lets a reload in
 
 function make(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
@@ -42,11 +43,28 @@ async function ensureStudy() {
 }
 
 // Runs a job and returns its result; `place` shows how far it is, with a button that cancels it.
-async function work(kind, options, place) {
+const active = new Map();  // the job that each place is waiting for; a new one takes its place
+function stop(place) {
+  const {at, job} = active.get(place) ?? {};
+  active.delete(place);
+  if (job) post(`/studies/${at}/jobs/${job}/cancel`, {}).catch(() => {});
+}
+
+class Replaced extends Error {}
+
+async function work(kind, options, place, first = "starting") {
+  stop(place);
+  const mine = {};
+  active.set(place, mine);
   const at = await ensureStudy();
   const {job} = await post(`/studies/${at}/jobs`, {...options, kind});
+  if (active.get(place) !== mine) {
+    post(`/studies/${at}/jobs/${job}/cancel`, {}).catch(() => {});
+    throw new Replaced();
+  }
+  Object.assign(mine, {at, job});
   const row = make("div", "", {class: "working"}), began = performance.now();
-  const bar = make("progress", "", {"aria-label": "progress"}), told = make("span", "starting");
+  const bar = make("progress", "", {"aria-label": "progress"}), told = make("span", first);
   const cancel = make("button", "Cancel", {type: "button"});
   cancel.addEventListener("click", () => {
     cancel.disabled = true;
@@ -57,6 +75,7 @@ async function work(kind, options, place) {
   for (let pause = 60; ; pause = Math.min(1000, pause * 1.3)) {
     await wait(pause);
     const state = await ask(`/studies/${at}/jobs/${job}`, undefined, "GET");
+    if (active.get(place) !== mine) throw new Replaced();
     if (state.state === "running") {
       const left = state.left == null ? "" : `, at most ${duration(state.left)} left`;
       if (state.total) {
@@ -66,18 +85,30 @@ async function work(kind, options, place) {
         told.textContent = `${state.done.toLocaleString("en")} of ${state.total.toLocaleString("en")} ${state.what}${left}`;
       } else {
         bar.removeAttribute("value");
-        told.textContent = `${state.text}, ${duration((performance.now() - began) / 1000)} so far`;
+        told.textContent = `${state.text === "starting" ? first : state.text}, ${duration((performance.now() - began) / 1000)} so far`;
       }
     } else if (state.state === "done") {
+      active.delete(place);
+      keepFocus(place);
       place.replaceChildren();
       return {...state.result, job, base: `${ROOM}/studies/${at}/jobs/${job}/files/`};
     } else {
+      active.delete(place);
+      keepFocus(place);
       throw new Error(state.state === "cancelled" ? "Cancelled." : state.error);
     }
   }
 }
 
+// What is about to go away may have the focus, such as Cancel: the heading of its section takes it.
+function keepFocus(place) {
+  if (place.contains(document.activeElement)) place.closest("section").querySelector("h2").focus();
+}
+
+const announce = text => { $("announced").textContent = text; };
+
 function failed(place, error) {
+  if (error instanceof Replaced) return;
   const said = make("p", error.message, {class: "error", role: "alert"});
   place.replaceChildren(said);
 }
@@ -97,12 +128,60 @@ function inShell(command) {
   return folded;
 }
 
-function showResult(place, result) {
-  const report = address(result.base, "report.html", false);
-  const links = downloads(result);
-  links.append(make("a", "open the report in a tab of its own", {href: report, target: "_blank", rel: "noopener"}));
-  const frame = make("iframe", "", {src: report, title: "report", sandbox: "allow-scripts allow-modals", allow: "clipboard-write"});
-  place.replaceChildren(make("p", result.headline, {class: "headline"}), links, frame, inShell(result.command));
+function grid({caption, columns, marked, rest}) {
+  const region = make("div", "", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table"});
+  const table = make("table"), head = make("tr", "", {class: "head"});
+  if (caption) table.append(make("caption", caption));
+  const kind = ({number}) => number ? {class: "n"} : {};
+  head.append(...columns.map(column => make("th", column.title, {scope: "col", ...kind(column)})));
+  table.append(head);
+  for (let row = 0; row < (columns[0]?.cells.length ?? 0); row++) {
+    const line = make("tr", "", marked.includes(row) ? {class: "chosen"} : {});
+    line.append(...columns.map(column => make("td", column.cells[row].replace(/^-(?=[\d.])/, "−"), kind(column))));
+    table.append(line);
+  }
+  region.append(table);
+  if (rest) region.append(make("p", `and ${rest.toLocaleString("en")} more rows in the report`, {class: "soft"}));
+  return region;
+}
+
+// A picture is an image, in which nothing can run, and not part of this page.
+async function picture({base, picture: caption, files}) {
+  if (!caption || !files.some(({name}) => name === "picture.svg")) return null;
+  const answer = await fetch(address(base, "picture.svg", false));
+  if (!answer.ok) return null;
+  return make("img", "", {src: `data:image/svg+xml,${encodeURIComponent(await answer.text())}`, alt: caption});
+}
+
+function parts(result) {
+  const report = address(result.base, "report.html", false), links = downloads(result);
+  links.append(make("a", "open the report", {href: report, target: "_blank", rel: "noopener"}));
+  return [links, inShell(result.command)];
+}
+
+async function showResult(place, result) {
+  const shown = make("div", "", {class: "result"});
+  shown.append(make("p", result.headline, {class: "headline"}), ...result.more.map(line => make("p", line, {class: "more"})));
+  const drawn = await picture(result);
+  if (drawn) shown.append(drawn);
+  shown.append(...result.tables.map(grid));
+  if (result.counted) shown.append(make("p", result.counted, {class: "counted"}));
+  for (const {severity, text} of result.findings) shown.append(make("p", text, {class: severity === "note" ? "soft" : severity}));
+  shown.append(...parts(result));
+  place.replaceChildren(shown);
+  announce(result.headline);
+}
+
+// What R says beside what the native engine has said of the same ratings: numbers first, then whether a verdict changes.
+function showConfirmed(place, mine, result) {
+  const far = k => Math.max(0, ...result.numbers.map((row, i) => Math.abs((row[k] ?? 0) - (mine.numbers[i]?.[k] ?? 0))));
+  const verdicts = ({numbers, alpha}) => numbers.map(([, p]) => p !== null && p < alpha).join();
+  const same = result.numbers.length === mine.numbers.length && verdicts(result) === verdicts(mine);
+  const close = n => n < 5e-7 ? "0.000001" : Number(n.toPrecision(1)).toString();
+  const said = same ? `R confirms it: differences agree within ${close(far(0))}, p-values within ${close(far(1))}.`
+    : `R does not agree on every pair. R says: ${result.headline}`;
+  place.replaceChildren(make("p", said, {class: same ? "good" : "warning"}), ...(same ? [] : result.tables.map(grid)), ...parts(result));
+  announce(said);
 }
 
 // ---- the file, and what was recognised
@@ -119,13 +198,14 @@ function chosen() {
   if (ticked.length) options.rating = ticked;
   for (const id of ["format", "sheet", "columns", "where"]) if ($(id).value) options[id] = $(id).value;
   for (const id of ["levels", "ignore"]) if (words($(id).value).length) options[id] = words($(id).value);
+  if (words($("weights").value).length) options.weights = words($("weights").value);
   if ($("direction").value) options.direction = $("direction").value;
   if ($("lowest").value !== "" && $("highest").value !== "") options.scale = [Number($("lowest").value), Number($("highest").value)];
   return options;
 }
 
 function showMenus(found) {
-  const before = chosen();
+  const before = chosen(), focused = document.activeElement?.id;
   $("roles").replaceChildren(...Object.entries(ROLES).map(([role, words]) => {
     const label = make("label", words), menu = make("select", "", {id: `role-${role}`});
     const mine = role === "rating" ? (before.rating?.length === 1 ? before.rating[0] : "") : before[role] ?? "";
@@ -156,6 +236,7 @@ function showMenus(found) {
   $("sheet-label").hidden = found.sheets.length < 2;
   $("sheet").replaceChildren(option("", "as recognised"), ...found.sheets.map(name => option(name)));
   $("sheet").value = before.sheet ?? "";
+  if (focused && document.activeElement?.id !== focused) $(focused)?.focus();  // the menu was made anew
 }
 
 const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
@@ -163,8 +244,13 @@ const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 
 function showRecognised(found) {
   showMenus(found);
   $("recognised").hidden = false;
+  $("analyse").classList.remove("empty");
   for (const id of STEPS.slice(1)) $(id).hidden = Boolean(found.problem);
-  $("shown").hidden = Boolean(found.problem);
+  const votes = Boolean(found.preferences);
+  for (const id of ["checked", "raters"]) $(id).hidden ||= votes;
+  for (const one of document.querySelectorAll(".of-ratings")) one.hidden = votes;
+  $("roles").hidden = votes;
+  $("first").hidden = Boolean(found.problem);
   if (found.problem) {
     $("more").open = true;
     $("counted").textContent = "";
@@ -174,7 +260,7 @@ function showRecognised(found) {
   const {participant, item, system, criterion} = found.counts;
   const parts = [many(participant, "participant"), many(item, "item"), many(system, "system")];
   if (criterion) parts.push(many(criterion, "criterion", "criteria"));
-  $("counted").textContent = `${many(found.ratings, "rating")}: ${parts.join(", ")}`;
+  $("counted").textContent = `${many(found.ratings, votes ? "comparison" : "rating")}: ${parts.join(", ")}`;
   $("notes").replaceChildren(...found.notes.map(note => make("li", note)));
   const head = make("tr"), names = Object.keys(found.rows[0] ?? {});
   head.append(...names.map(name => make("th", name, {scope: "col"})));
@@ -185,51 +271,81 @@ function showRecognised(found) {
     const [style, word] = kinds[row.severity];
     return make("p", `${word}${row.what}${row.rows ? ` (row${row.count === 1 ? "" : "s"} ${row.rows})` : ""}. ${row.remedy}`, {class: style});
   }) : [make("p", "No problems found.", {class: "good"})]));
-  $("check-files").replaceChildren(downloads(found), inShell(found.command));
+  $("check-files").replaceChildren(downloads(found), ...(found.command ? [inShell(found.command)] : []));
   $("reference").replaceChildren(option("", "all with each other"), ...found.systems.map(name => option(name, `all others with ${name}`)));
+  for (const [id, none] of [["covariates", "none"], ["blocks", "none"]]) {
+    const before = $(id).value;
+    $(id).replaceChildren(option("", none), ...found.others.map(name => option(name)));
+    $(id).value = found.others.includes(before) ? before : "";
+  }
   $("force-label").hidden = !found.checks.some(row => row.severity === "error");
-  offerPilot(found);
-  const next = make("a", "Compare the systems", {href: "#compare"});
-  const said = make("p", `Read ${fileName}. Look at 2 and 3, then: `, {class: "good"});
-  said.append(next);
-  $("file-status").replaceChildren(said);
+  offerPilot(votes ? null : found);
+  $("file-status").replaceChildren(make("p", `Read ${fileName}.`, {class: "good"}));
+  if (found.ratings <= AT_ONCE) compare();
+  else ANSWERS[0].replaceChildren(make("p", `${many(found.ratings, "rating")}: a comparison may take minutes. Press Compare to start it.`));
+  $("again").textContent = found.ratings <= AT_ONCE ? "Compare again" : "Compare";
 }
 
 let turn = 0;
 async function recognise() {
   const mine = ++turn, place = $("file-status");
-  place.replaceChildren(make("p", `reading ${fileName}`));
-  for (const one of document.querySelectorAll("[data-of=compare], [data-of=raters]")) one.replaceChildren();
+  forgetAnswers();
   try {
-    const found = await work("recognise", chosen(), place);
+    const found = await work("recognise", chosen(), place, `reading ${fileName}`);
     if (mine === turn) showRecognised(found);
   } catch (error) { if (mine === turn) failed(place, error); }
 }
 
-async function open(name, content) {
-  const place = $("file-status");
-  turn += 1;
-  fileName = content ? name : "the demo";
-  for (const id of ["coming", ...STEPS]) $(id).hidden = true;
-  for (const one of document.querySelectorAll("[data-of=compare], [data-of=raters]")) one.replaceChildren();
+const ANSWERS = ["compare", "confirm-r", "raters"].map(name => document.querySelector(`[data-of=${name}]`));
+function forgetAnswers() {
+  for (const place of ANSWERS) { stop(place); place.replaceChildren(); }
+  compared = null;
+}
+
+const size = bytes => bytes < 2 ** 20 ? `${Math.max(1, Math.round(bytes / 1000))} kB` : `${Math.round(bytes / 2 ** 20)} MB`;
+
+async function open(files) {
+  const place = $("file-status"), demo = !files.length;
+  const mine = ++turn;
+  showTab("analyse");
+  stop(place);
+  const all = files.reduce((sum, file) => sum + file.size, 0);
+  const names = files.length > 1 ? `${files.length} files` : files[0]?.name;
+  fileName = demo ? "the demo" : `${names} (${size(all)})`;
+  for (const id of STEPS) $(id).hidden = true;
+  forgetAnswers();
   for (const id of ["roles", "several", "sheet"]) $(id).replaceChildren();
-  for (const id of ["format", "columns", "levels", "lowest", "highest", "second", "where", "ignore", "direction"]) $(id).value = "";
-  $("no-second").hidden = true;
+  for (const id of ["format", "columns", "levels", "lowest", "highest", "weights", "second", "where", "ignore", "direction", "file", "planfile"]) $(id).value = "";
+  for (const id of ["no-second", "no-plan"]) $(id).hidden = true;
   $("more").open = $("force").checked = false;
   offerPilot(null);
-  if (content && content.size > MEGABYTES * 2 ** 20) {
-    return failed(place, new Error(`the file is larger than ${MEGABYTES} MB; start ordbridge app --megabytes ${Math.ceil(content.size / 2 ** 20)}, or use the command line`));
+  const large = files.find(file => file.size > MEGABYTES * 2 ** 20);
+  if (large) {
+    return failed(place, new Error(`the file is larger than ${MEGABYTES} MB; start ordbridge app --megabytes ${Math.ceil(large.size / 2 ** 20)}, or use the command line`));
   }
-  place.replaceChildren(make("p", `reading ${name}`));
+  place.replaceChildren(make("p", `reading ${fileName}`));
   try {
-    const before = study;
-    study = (await ask(content ? `/studies?name=${encodeURIComponent(name)}` : "/studies?demo=1", content ?? "")).study;
+    const before = study, [first, ...rest] = files;
+    const opened = (await ask(demo ? "/studies?demo=1" : `/studies?name=${encodeURIComponent(first.name)}`, first ?? "")).study;
+    for (const file of rest) await ask(`/studies/${opened}/more?name=${encodeURIComponent(file.name)}`, file);
+    if (mine !== turn) { post(`/studies/${opened}/forget`, {}).catch(() => {}); return; }
+    study = opened;
     if (before) post(`/studies/${before}/forget`, {}).catch(() => {});
     for (const one of document.querySelectorAll(".job")) one.replaceChildren();
     confirmed = null;
+    askEngines();
     await recognise();
-    if (!$("compare").hidden) askEngines();
-  } catch (error) { failed(place, error); }
+  } catch (error) { if (mine === turn) failed(place, error); }
+}
+
+async function plan(file) {
+  try {
+    await ask(`/studies/${study}/plan?name=${encodeURIComponent(file?.name ?? "")}`, file ?? "");
+    $("no-plan").hidden = !file;
+    if (!file) $("planfile").value = "";
+    for (const id of ["reference", "covariates", "blocks"]) { if (file) $(id).value = ""; $(id).disabled = Boolean(file); }
+    compare();
+  } catch (error) { failed(document.querySelector("[data-of=compare]"), error); }
 }
 
 async function second(file) {
@@ -242,191 +358,108 @@ async function second(file) {
   } catch (error) { failed($("file-status"), error); }
 }
 
-$("file").addEventListener("change", event => { const [file] = event.target.files; if (file) open(file.name, file); });
-$("demo").addEventListener("click", () => open("the demo", null));
+$("file").addEventListener("change", event => { if (event.target.files.length) open([...event.target.files]); });
+$("demo").addEventListener("click", () => open([]));
+$("planfile").addEventListener("change", event => { if (event.target.files.length) plan(event.target.files[0]); });
+$("no-plan").addEventListener("click", () => plan(null));
 $("second").addEventListener("change", event => second(event.target.files[0]));
 $("no-second").addEventListener("click", () => second(null));
-for (const id of ["format", "sheet", "columns", "levels", "where", "ignore", "direction"]) $(id).addEventListener("change", recognise);
+for (const id of ["format", "sheet", "columns", "levels", "weights", "where", "ignore", "direction"]) $(id).addEventListener("change", recognise);
 for (const id of ["lowest", "highest"]) {
   $(id).addEventListener("change", () => { if (($("lowest").value === "") === ($("highest").value === "")) recognise(); });
 }
-for (const kind of ["dragover", "drop"]) document.addEventListener(kind, event => event.preventDefault());
-$("drop").addEventListener("dragover", () => $("drop").classList.add("over"));
-$("drop").addEventListener("dragleave", () => $("drop").classList.remove("over"));
-$("drop").addEventListener("drop", event => {
-  $("drop").classList.remove("over");
-  const {files, items} = event.dataTransfer, place = $("file-status");
-  if (files.length > 1) return failed(place, new Error("these are several files; drop the one with the ratings, then add another under 2"));
+const over = yes => document.body.classList.toggle("over", yes);
+document.addEventListener("dragover", event => { event.preventDefault(); over(true); });
+document.addEventListener("dragleave", event => { if (!event.relatedTarget) over(false); });
+document.addEventListener("drop", event => {
+  event.preventDefault();
+  over(false);
+  const {files, items} = event.dataTransfer;
   if (items[0]?.webkitGetAsEntry?.()?.isDirectory) {
-    return failed(place, new Error("this is a folder; drop the file in it that has the ratings"));
+    showTab("analyse");
+    return failed($("file-status"), new Error("this is a folder; drop the files in it that have the ratings"));
   }
-  if (files.length) open(files[0].name, files[0]);
+  if (files.length) open([...files]);
 });
 
-// ---- jobs
+// ---- tabs
 
-async function askEngines() {
-  const menu = $("engine"), note = $("engine-note");
-  const usual = "R is the reference and may take a minute; the native engine fits the same models in about a second.";
-  note.textContent ||= usual;
-  try {
-    const engines = await ask("/engines", undefined, "GET");
-    const r = menu.querySelector("[value=r]");
-    r.disabled = !engines.r;
-    if (!engines.r) menu.value = "fast";
-    note.textContent = engines.r ? `${usual} Found: R ${engines.version}.`
-      : `R cannot be used on this machine (${engines.why}), so the native engine computes. For R see: ordbridge doctor`;
-  } catch (error) { note.textContent = error.message; }
+const TABS = {analyse: $("tab-analyse"), next: $("tab-next")};
+function showTab(name, focus = false) {
+  for (const [id, tab] of Object.entries(TABS)) {
+    $(id).hidden = id !== name;
+    tab.setAttribute("aria-selected", id === name);
+    tab.tabIndex = id === name ? 0 : -1;
+  }
+  if (focus) TABS[name].focus();
+  if (name === "next" && last) draw(...last);
+  history.replaceState(null, "", name === "next" ? "#plan" : location.pathname);
 }
-
-const SLIDERS = ["items", "ratings", "points", "price", "spend", "spread"];
-const sliders = () => ({...Object.fromEntries(SLIDERS.map(id => [id, Number($(id).value)])), setting: $("setting").value,
-  currency: $("currency").value, ...(pilot && $("setting").value === "pilot" ? {pilot: pilot.job, study} : {})});
-
-for (const button of document.querySelectorAll("button[data-job]")) {
-  button.addEventListener("click", async () => {
-    const kind = button.dataset.job, place = document.querySelector(`.job[data-of=${kind}]`);
-    const planning = kind === "confirm" || kind === "plan";
-    const options = planning ? sliders()
-      : {...chosen(), reference: $("reference").value, engine: $("engine").value, force: $("force").checked};
-    button.disabled = true;
-    place.replaceChildren(make("p", "starting"));
-    try {
-      const result = await work(kind, options, place);
-      showResult(place, result);
-      if (kind === "compare" && result.answered === false) $("force-label").hidden = false;
-      if (planning) { confirmed = result.design && {...result.design, of: same(options)}; move(); }
-    } catch (error) { failed(place, error); }
-    button.disabled = false;
+for (const [id, tab] of Object.entries(TABS)) {
+  tab.addEventListener("click", () => showTab(id));
+  tab.addEventListener("keydown", event => {
+    if (["ArrowLeft", "ArrowRight"].includes(event.key)) showTab(id === "next" ? "analyse" : "next", true);
   });
 }
 
-// ---- the next study
+// ---- jobs
 
-let pilot = null, last = null, confirmed = null;
-const same = options => JSON.stringify([options.ratings, options.points, options.spread, options.setting, options.pilot]);
-
-function offerPilot(found) {
-  const offered = $("setting").querySelector("[value=pilot]"), able = Boolean(found && found.systems.length > 1);
-  offered.disabled = !able;
-  if ($("setting").value === "pilot") { $("setting").value = "representative"; usePoints({min: 0.05, max: 1.5, step: 0.05, value: 0.4}); }
-  pilot = null;
-  $("pilot-choices").hidden = true;
-  $("pilot-status").replaceChildren();
-  if (able) {
-    for (const [id, place] of [["pilot-first", 0], ["pilot-second", 1]]) {
-      $(id).replaceChildren(...found.systems.map(name => option(name)));
-      $(id).value = found.systems[place];
-    }
-    $("pilot-criterion").replaceChildren(...found.criteria.map(name => option(name)));
-    $("pilot-criterion-label").hidden = !found.criteria.length;
-  }
-  move();
-}
-
-function usePoints({min, max, step, value}) {
-  Object.assign($("points"), {min, max, step});
-  $("points").value = value;
-}
-
-async function choosePilot() {
-  const place = $("pilot-status"), wanted = $("setting").value === "pilot";
-  $("pilot-choices").hidden = !wanted;
-  place.replaceChildren();
-  if (!wanted) {
-    if (pilot) usePoints({min: 0.05, max: 1.5, step: 0.05, value: 0.4});
-    pilot = null;
-    return move();
-  }
+const NATIVE = "Computed at once by the native engine, which fits the same models as R.";
+async function askEngines() {
+  const note = $("engine-note"), button = document.querySelector("[data-job=confirm-r]");
+  note.textContent ||= NATIVE;
   try {
-    const options = {...chosen(), systems: [$("pilot-first").value, $("pilot-second").value], of_criterion: $("pilot-criterion").value};
-    pilot = await work("pilot", options, place);
-    usePoints(pilot.points);
-    place.replaceChildren(make("p", `Ratings ${pilot.scale.replace(/^whose ratings /, "")}. In your file ${pilot.systems[1]} and ${pilot.systems[0]} ` +
-      `differ by ${pilot.observed.toPrecision(2)} points, which may be chance: set the smallest difference that would matter.`, {class: "soft"}));
-    move();
-  } catch (error) {
-    pilot = null;
-    $("setting").value = "representative";
-    $("pilot-choices").hidden = true;
-    failed(place, error);
-    move();
-  }
-}
-$("setting").addEventListener("change", choosePilot);
-for (const id of ["pilot-first", "pilot-second", "pilot-criterion"]) $(id).addEventListener("change", choosePilot);
-
-function svg(tag, attributes, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  made.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
+    const engines = await ask("/engines", undefined, "GET");
+    button.hidden = !engines.r;
+    note.textContent = engines.r ? `${NATIVE} R ${engines.version} is here to confirm it; that may take a minute.`
+      : `${NATIVE} R cannot be used on this machine (${engines.why}) to confirm it. For R see: ordbridge doctor`;
+  } catch (error) { note.textContent = error.message; }
 }
 
-function draw({curve, power, affordable}, items, seen) {
-  const place = $("curve"), width = Math.max(280, place.clientWidth || 640), left = 46, right = width - 14;
-  const x = n => left + (right - left) * Math.min(n, 600) / 600, y = p => 252 - 230 * p, parts = [];
-  place.setAttribute("viewBox", `0 0 ${width} 300`);
-  if (affordable && affordable.items < 600) {
-    parts.push(svg("rect", {x: x(affordable.items), y: y(1), width: right - x(affordable.items), height: y(0) - y(1), class: "beyond"}));
-    parts.push(svg("line", {x1: x(affordable.items), x2: x(affordable.items), y1: y(1), y2: y(0), class: "money"}));
-    const late = x(affordable.items) > (left + right) / 2;
-    parts.push(svg("text", {x: x(affordable.items) + (late ? -6 : 6), y: y(0) - 8, "text-anchor": late ? "end" : "start"}, `${affordable.money} ends here`));
-  }
-  for (const p of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
-    parts.push(svg("line", {x1: left, x2: right, y1: y(p), y2: y(p), class: p === 0.8 ? "target" : "axis"}));
-    parts.push(svg("text", {x: left - 6, y: y(p) + 4, "text-anchor": "end", class: p === 0.8 ? "strong" : ""}, `${Math.round(100 * p)} %`));
-  }
-  for (const n of width < 450 ? [0, 200, 400, 600] : [0, 100, 200, 300, 400, 500, 600]) parts.push(svg("text", {x: x(n), y: 270, "text-anchor": n === 600 ? "end" : "middle"}, n));
-  parts.push(svg("text", {x: (left + right) / 2, y: 290, "text-anchor": "middle"}, "items"));
-  parts.push(svg("text", {x: left, y: 12, "text-anchor": "start"}, "power"));
-  parts.push(svg("polyline", {class: "line", points: curve.map(([n, p]) => `${x(n)},${y(p)}`).join(" ")}));
-  parts.push(svg("circle", {cx: x(items), cy: y(power), r: 6, class: "here"}));
-  if (seen) {
-    parts.push(svg("line", {x1: x(seen.items), x2: x(seen.items), y1: y(seen.conf_low), y2: y(seen.conf_high), class: "seen"}));
-    parts.push(svg("circle", {cx: x(seen.items), cy: y(seen.power), r: 4.5, class: "seen"}));
-    const late = x(seen.items) > right - 90;
-    parts.push(svg("text", {x: x(seen.items) + (late ? -10 : 10), y: y(seen.conf_low) + 12, "text-anchor": late ? "end" : "start", class: "strong"}, "simulated"));
-  }
-  place.replaceChildren(...parts);
-}
+let compared = null;
+const asked = engine => ({...chosen(), reference: $("reference").value, covariates: $("covariates").value, blocks: $("blocks").value,
+  engine, force: $("force").checked});
 
-function tellSliders() {
-  const sign = $("currency").value, money = n => sign + n.toLocaleString("en", {minimumFractionDigits: 2, maximumFractionDigits: 2});
-  const said = {price: n => n ? money(n) : "free", spend: n => n ? money(n) : "no limit",
-    spread: n => n === 1 ? "as assumed" : `${n} times as much`};
-  for (const id of SLIDERS) {
-    const n = Number($(id).value), text = (said[id] ?? String)(n);
-    $(id).parentElement.querySelector("output").textContent = text;
-    $(id).setAttribute("aria-valuetext", text);
-  }
-}
-
-let moving = false, again = false;
-async function move() {
-  tellSliders();
-  if (moving) { again = true; return; }
-  moving = true;
+async function compare() {
+  const [place, confirmation] = ANSWERS;
+  stop(confirmation);
+  confirmation.replaceChildren();
+  compared = null;
   try {
-    const asked = sliders(), found = await post("/power", asked);
-    last = [found, asked.items, confirmed?.of === same(asked) ? confirmed : null];
-    draw(...last);
-    const money = found.cost ? `, for ${found.cost}` : "";
-    $("power").textContent = `about ${Math.round(100 * found.power)} % power: ${many(found.ratings, "rating")} by ` +
-      `${many(found.participants, "participant")}${money}`;
-    $("affordable").textContent = found.affordable ? `${found.affordable.money} buys ${many(found.affordable.items, "item")}: about ` +
-      `${Math.round(100 * found.affordable.power)} % power.` : "";
-    $("curve").setAttribute("aria-label", `Power over the number of items: ${$("power").textContent}`);
-  } catch (error) { $("power").textContent = error.message; }
-  moving = false;
-  if (again) { again = false; move(); }
+    const result = await work("compare", asked("fast"), place, "comparing the systems");
+    compared = result;
+    await showResult(place, result);
+    if (result.answered === false) $("force-label").hidden = false;
+  } catch (error) { failed(place, error); }
 }
-for (const id of [...SLIDERS, "currency"]) $(id).addEventListener("input", move);
-addEventListener("resize", () => { if (last) draw(...last); });
-move();
+for (const id of ["reference", "covariates", "blocks", "force"]) $(id).addEventListener("change", compare);
 
-// A tab that is closed is forgotten, with its file; one that says nothing for long, too.
-setInterval(() => { if (study) post(`/studies/${study}/alive`, {}).catch(() => {}); }, 20000);
-addEventListener("pagehide", event => {
-  if (study && !event.persisted) navigator.sendBeacon(`${ROOM}/studies/${study}/forget`, "{}");
-});
+async function confirmWithR() {
+  const place = ANSWERS[1];
+  if (!compared) return failed(place, new Error("there is no answer to confirm yet"));
+  const mine = compared;
+  try {
+    const result = await work("compare", asked("r"), place, "R is starting");
+    if (mine === compared) showConfirmed(place, mine, result);
+  } catch (error) { failed(place, error); }
+}
+
+async function doJob(kind, place) {
+  const planning = kind === "confirm" || kind === "plan", options = planning ? sliders() : chosen();
+  try {
+    const result = await work(kind, options, place);
+    await showResult(place, result);
+    if (planning) { confirmed = result.design && {...result.design, of: same(options)}; move(); }
+  } catch (error) { failed(place, error); }
+}
+
+for (const button of document.querySelectorAll("button[data-job]")) {
+  button.addEventListener("click", async () => {
+    if (button.getAttribute("aria-disabled") === "true") return;
+    const kind = button.dataset.job, place = document.querySelector(`.job[data-of=${kind}]`);
+    button.setAttribute("aria-disabled", "true");  // and not disabled, which would lose the focus
+    place.replaceChildren(make("p", "starting"));
+    await (kind === "compare" ? compare() : kind === "confirm-r" ? confirmWithR() : doJob(kind, place));
+    button.removeAttribute("aria-disabled");
+  });
+}

@@ -34,6 +34,7 @@ from ordbridge.support.writing import FULL
 HOST = "127.0.0.1"
 COOKIE = "ordbridge"
 MEGABYTES = 50
+MOST_FILES = 50  # dropped together
 LONGEST_NAME = 240  # bytes of a file's name
 SILENT = 300.0  # seconds after which a tab that says nothing is taken for closed; hidden ones speak once a minute
 WATCH = 5.0  # seconds between two looks at who is silent
@@ -50,7 +51,7 @@ REPORT = (
 )
 TYPES = {".html": "text/html", ".csv": "text/csv", ".tex": "text/x-tex", ".md": "text/markdown", ".png": "image/png",
          ".svg": "image/svg+xml", ".pdf": "application/pdf", ".zip": "application/zip", ".toml": "text/plain",
-         ".json": "application/json", ".jsonl": "text/plain"}  # fmt: skip
+         ".json": "application/json", ".jsonl": "text/plain", ".bib": "text/plain"}  # fmt: skip
 
 
 class Server:
@@ -258,8 +259,8 @@ class Handler(BaseHTTPRequestHandler):
         match parts:
             case ["studies"]:
                 self._open(query.get("name", ""), "demo" in query)
-            case ["studies", study, "second"]:
-                self._add(jobs.study(study), query.get("name", ""))
+            case ["studies", study, ("second" | "plan" | "more") as what]:
+                self._add(jobs.study(study), what, query.get("name", ""))
             case ["studies", study, "alive"]:
                 self._json()
                 jobs.study(study)
@@ -292,25 +293,28 @@ class Handler(BaseHTTPRequestHandler):
         opened = self.app.jobs.study(study)
         try:
             if demo:
-                opened.file = analyses.write_demo(opened.folder)
+                opened.files = [analyses.write_demo(opened.folder)]
             elif name:
-                opened.file = self._store(opened.folder, name, length)
+                opened.files = [self._store(opened.folder, name, length)]
         except BaseException:
             self.app.jobs.forget(study)
             raise
         self._alive(study)
         self._send({"study": study})
 
-    def _add(self, study: TabStudy, name: str) -> None:
-        """Take a second file, whose columns are added to the first, or leave it out again."""
+    def _add(self, study: TabStudy, what: str, name: str) -> None:
+        """Take more ratings, a second file whose columns are added, or a plan; without a name, leave it out again."""
         length = self._length_of_file()
-        if not name:
-            study.second = None
-        elif _safe(name) == study.file:
-            raise InputError("the second file has the name of the first one; rename it and add it again")
+        if name and _safe(name) in {*study.files, study.second, study.plan}:
+            raise InputError(f"there is already a file called {_safe(name)}; rename one of them and add it again")
+        stored = self._store(study.folder, name, length) if name else None
+        if what == "more":
+            if len(study.files) >= MOST_FILES:
+                raise InputError(f"these are more than {MOST_FILES} files; use the command line")
+            study.files += [stored] if stored else []
         else:
-            study.second = self._store(study.folder, name, length)
-        self._send({"second": study.second})
+            setattr(study, what, stored)
+        self._send({what: stored})
 
     def _length_of_file(self) -> int:
         length = self._length()
@@ -361,7 +365,7 @@ class Handler(BaseHTTPRequestHandler):
             .replace("{room}", self.app.room)
             .replace("{megabytes}", f"{self.app.megabytes:g}")
             .replace("/*css*/", _file("page.css"))
-            .replace("/*js*/", _file("page.js"))
+            .replace("/*js*/", _file("page.js") + _file("planner.js"))
         )
         cookie = f"{COOKIE}={self.app.cookie}; Path=/{self.app.room}/; HttpOnly; SameSite=Strict"
         headers = {"Content-Security-Policy": OWN.format(n=nonce), "Set-Cookie": cookie}

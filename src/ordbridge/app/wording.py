@@ -27,6 +27,14 @@ LABELS = {
 }
 """What the page calls an argument of :func:`ordbridge.read` and :func:`ordbridge.compare`."""
 
+CHOICES = {
+    ("participant", "row"): "“each row is another one”",
+    ("item", "row"): "“each row is another one”",
+    ("participant", "none"): "“nobody knows”",
+    ("item", "none"): "“items have no names”",
+}
+"""What the menus call a value."""
+
 VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;:.)]*"""
 NAMED = re.compile(rf"(?<![\w.\-'\"])(give )?({'|'.join(LABELS)})=(?!=)({VALUE})")
 
@@ -37,7 +45,7 @@ def on_page(text: str) -> str:
     Examples
     --------
     >>> on_page("who gave a rating? name the column with participant=, or give participant='row'")
-    'who gave a rating? name the column with “who rated”, or set “who rated” to row'
+    'who gave a rating? name the column with “who rated”, or set “who rated” to “each row is another one”'
     >>> on_page("'ok' is not among levels=['good', 'bad']; add it where it belongs")
     "'ok' is not among “labels of the scale” (good, bad); add it where it belongs"
     >>> on_page("To go on all the same, give force=True")
@@ -73,5 +81,6 @@ def _menu(found: re.Match[str]) -> str:
         meant = ast.literal_eval(value)
     except (SyntaxError, ValueError):
         meant = value
+    meant = CHOICES.get((name, str(meant)), meant)
     shown = ", ".join(map(str, meant)) if isinstance(meant, (list, tuple)) else str(meant)
     return f"set {label} to {shown}" if give else f"{label} ({shown})"

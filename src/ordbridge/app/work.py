@@ -38,8 +38,7 @@ def carry_out(
     connection: Connection,
     kind: str,
     study: str,
-    file: str | None,
-    second: str | None,
+    uploads: tuple[tuple[str, ...], str | None, str | None],
     options: dict[str, Any],
     name: str,
     memory: float,
@@ -64,7 +63,7 @@ def carry_out(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say is in the results
-            connection.send({"result": KINDS[kind](Given(file, second, options, folder, tell))})
+            connection.send({"result": KINDS[kind](Given(*uploads, options, folder, tell))})
     except Exception as error:
         connection.send({"error": _sentence(error, memory)})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,8 +59,9 @@ SET_ASIDE = (
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
 ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
-FEW = ("few-raters", "few-items")
+FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
+THESE = "The answer is not about others."
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _overall(
 
 def _without_system(ratings: RatingTable) -> str:
     """Say what can be done with ratings that name no system."""
-    known = {source for source in _columns(ratings.recognised).values()}
+    known = {name for names in ratings.taken_from.values() for name in names}
     others = [name for name in ratings.table.column_names if name not in (*ROLES, *known)]
     texts = "" if len(ratings.table["item"].unique() if "item" in ratings.table.column_names else ()) < 2 else (
         ", or join= with a table that says which system made each item"
@@ -363,7 +363,7 @@ def _analyses(
     asked = replace(asked, criteria=len(parts))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
-    of_file = {*_columns(ratings.recognised).values(), *(() if by is None else (by,))}
+    of_file = {*_columns(ratings).values(), *(() if by is None else (by,))}
     started = time.monotonic()
     for place, (name, criterion, part) in enumerate(parts):
         if place and asked.progress is not None and asked.estimand == "points":
@@ -398,7 +398,7 @@ def _levels(ratings: RatingTable, part: pa.Table) -> Sequence[str]:
 def _with_names_of_the_file(ratings: RatingTable) -> pa.Table:
     """Return the ratings with columns under the names of the file, too, so that a formula may use them."""
     table = ratings.table
-    for role, name in _columns(ratings.recognised).items():
+    for role, name in _columns(ratings).items():
         if name not in table.column_names and role in table.column_names:
             table = table.append_column(name, table[role])
     return table
@@ -414,13 +414,9 @@ def _without_copies(table: pa.Table) -> pa.Table:
     return table.filter(pa.array(first, pa.bool_()))
 
 
-def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
-    """Return the plain name of the column that each role was taken from; other descriptions stay as they are."""
-    found = {}
-    for role, words in recognised.items():
-        quoted = re.fullmatch(r"column ['\"](.*)['\"]", words)
-        found[role] = quoted[1] if quoted else words
-    return found
+def _columns(ratings: RatingTable) -> dict[str, str]:
+    """Return the name of the column that each role was taken from, or where it was none or several, what was."""
+    return {role: ratings.column(role) or words for role, words in ratings.recognised.items()}
 
 
 def _settings(asked: Request) -> dict[str, Any]:
@@ -462,7 +458,7 @@ def _result(
     settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(
         **tables(rows),
-        recognised=_columns(ratings.recognised),
+        recognised=_columns(ratings),
         findings=(),
         settings=settings,
         fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
@@ -506,8 +502,12 @@ def _still_true(noticed: Sequence[Finding], answers: Sequence[Analysis]) -> list
     """Say of few raters or items that the test allows for them, where it does."""
     if not answers or any({"wald", "lrt"} & set(answer.differences.tests) for answer in answers):
         return list(noticed)
-    allowed = {"wald": "", "advice": ALLOWED}
-    return [replace(one, values={**one.values, **allowed}) if one.code in FEW else one for one in noticed]
+    return [
+        replace(one, values={**one.values, "wald": "", "advice": ALLOWED if one.values["n"] > FEW[one.code] else THESE})
+        if one.code in FEW
+        else one
+        for one in noticed
+    ]
 
 
 def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict[str, Any]) -> Comparison:
@@ -515,7 +515,7 @@ def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict
     empty: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     return Comparison(
         **tables(empty),
-        recognised=_columns(ratings.recognised),
+        recognised=_columns(ratings),
         findings=worst_first((found("ratings-have-errors"), *noticed)),
         settings={**settings, "comparisons": 0},
     )

@@ -49,7 +49,7 @@ def weights_of(asked: str | Mapping[str, float] | Sequence[str], criteria: Seque
         try:
             weights[name] = float(value)
         except ValueError:
-            raise InputError(f"overall: the weight of {name!r} is {value!r}, which is no number") from None
+            raise InputError(f"overall: give {name!r} a number as its weight, not {value!r}") from None
     if min(weights.values()) < 0 or not 0 < sum(weights.values()) < np.inf:
         raise InputError("overall: weights are positive numbers, such as fluency=2 coverage=1")
     total = sum(weights.values())

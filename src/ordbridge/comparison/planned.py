@@ -19,7 +19,7 @@ from ordbridge.planning.ledger import Ledger
 from ordbridge.planning.planned_test import PlannedTest, usable
 from ordbridge.planning.protocol import Protocol, model_of
 from ordbridge.reading import RatingTable, read
-from ordbridge.render.layout import Figures, Section, ShownTable
+from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results.finding import Finding, worst_first
 from ordbridge.results.finding import found as noticed
 from ordbridge.results.result import Result
@@ -95,6 +95,10 @@ class PlannedComparison(Result):
     def main(self) -> Sequence[ShownTable]:
         """Return the planned tests."""
         return [ShownTable(self.tests, "Planned tests")]
+
+    def picture(self) -> ShownPicture | None:
+        """Return the picture of the comparison."""
+        return self.comparison.picture()
 
     def sections(self) -> Sequence[Section]:
         """Return what goes beyond the plan."""

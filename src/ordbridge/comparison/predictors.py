@@ -25,6 +25,7 @@ ORDERS = {"order", "position", "trial", "trialnumber"}
 MOST_BLOCKS = 30  # values of a column that is recognised as a block
 UNEVEN = 0.05  # difference between systems in the share of a block, from which on it is in the model
 MOST_PLACES = 2_000  # of a recognised order
+MOST_RATINGS = 50_000  # with more of them no further model is fitted for an order that nobody asked for
 LEVEL = 0.05  # below it, an effect is said to be there
 TRIAL = "trial_order"
 """The place of a rating among those of its participant, in the order of the file."""
@@ -63,6 +64,8 @@ def recognised_blocks(table: pa.Table, skip: Collection[str]) -> Blocks:
     for name in table.column_names:
         words = {*name_words(name)}
         if name in ROLES or name in skip or not words & (BLOCKS | SESSIONS):
+            continue
+        if words & LANGUAGES and _of_people(table, name):
             continue
         counts, labels, systems = _counts(table, name)
         if not 2 <= len(labels) <= MOST_BLOCKS:
@@ -104,6 +107,18 @@ def _linked(seen: np.ndarray) -> bool:
     return bool(connected_components(csr_array(seen.astype(int) @ seen.T.astype(int)), directed=False)[0] == 1)
 
 
+def _of_people(table: pa.Table, name: str) -> bool:
+    """Tell whether a column says something about raters, such as their first language, and not about texts."""
+    if not {"participant", "item"} <= {*table.column_names}:
+        return False
+
+    def several(role: str) -> bool:
+        pairs = table.select([role, name]).group_by([role, name]).aggregate([])
+        return len(pairs) > len(pairs[role].unique())
+
+    return not several("participant") and several("item")
+
+
 def _copies_item(table: pa.Table, name: str) -> bool:
     """Tell whether a column has as many values as there are items."""
     return "item" in table.column_names and len(table[name].unique()) >= len(table["item"].unique())
@@ -117,8 +132,8 @@ def recognised_orders(table: pa.Table, skip: Collection[str]) -> tuple[str, ...]
     >>> recognised_orders(pa.table({"page_order": [1, 2, 3], "length": [5, 8, 9]}), ())
     ('page_order',)
     """
-    found = []
-    for name in table.column_names:
+    found: list[str] = []
+    for name in table.column_names if table.num_rows <= MOST_RATINGS else ():
         kind = table.schema.field(name).type
         if name in ROLES or name in skip or not {*name_words(name)} & ORDERS:
             continue

@@ -110,7 +110,10 @@ def about_these(design: dict[str, Any]) -> str:
 def headline(comparison: Comparison, criterion: str | None) -> str:
     """Say which system is rated highest and by how much, or that there is no clear difference."""
     design = comparison.rows("design", criterion)[0]
-    return _prefixed(criterion, about_these(design) + _verdict(comparison, criterion, design))
+    about, verdict = about_these(design), _verdict(comparison, criterion, design)
+    if about and verdict.startswith(("No clear difference", "Every rating")):
+        verdict = verdict[0].lower() + verdict[1:]
+    return _prefixed(criterion, about + verdict)
 
 
 def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, Any]) -> str:

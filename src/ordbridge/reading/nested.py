@@ -33,14 +33,29 @@ def nested_rows(value: Any) -> list[Record]:
     [{'text': 'a', 'worker_id': 1, 'response': 'yes'}]
     """
     rows: list[Record] = []
+    known = frozenset(_levels(value))
     for number, one in enumerate(value if isinstance(value, list) else [value], 1):
-        for row in _walk(one, {}, "", 1):
+        for row in _walk(one, {}, "", 1, known=known):
             part = row.pop(PART, None)
             rows.append(row if part is None else {"item": f"{number}.{part}", **row})
     return rows
 
 
-def _walk(value: Any, context: Record, title: str, depth: int, named: bool = False) -> Iterator[Record]:
+def _levels(value: Any) -> Iterator[str]:
+    """Yield the keys under which some record has an object of people: in others there may be one person only."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _levels(one)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if _is_level(one) and label_role([str(name) for name in one]) == "participant":
+                yield str(key)
+            yield from _levels(one)
+
+
+def _walk(
+    value: Any, context: Record, title: str, depth: int, named: bool = False, known: frozenset[str] = frozenset()
+) -> Iterator[Record]:
     """Yield the records inside a value; ``named`` where its neighbours say that its keys are names."""
     if isinstance(value, list):
         for number, one in enumerate(value, 1):
@@ -48,16 +63,17 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
             extra = {"annotator": f"{title} {number}"} if counted else {}
             if not counted and _is_part(title, one):  # of a document: a sentence, a question
                 extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
-            yield from _walk(one, context | extra, title, depth)
+            yield from _walk(one, context | extra, title, depth, known=known)
     elif named or _is_level(value):
         people = label_role([str(key) for key in value]) == "participant" and "annotator" not in context
         column = "annotator" if people else title or f"key {depth}"
         below = _have_levels(list(value.values()))
         for key, one in value.items():
-            yield from _walk(one, context | {column: str(key)}, "", depth + 1, below)
+            yield from _walk(one, context | {column: str(key)}, "", depth + 1, below, known)
     else:
-        own = {key: cell for key, cell in value.items() if not _is_nest(cell)}
-        nests = {key: cell for key, cell in value.items() if _is_nest(cell)}
+        alone = {key for key in known & value.keys() if isinstance(value[key], Mapping) and value[key]}
+        own = {key: cell for key, cell in value.items() if not _is_nest(cell) and key not in alone}
+        nests = {key: cell for key, cell in value.items() if key not in own}
         if _names_someone(value) and not any(_holds_people(cell) for cell in nests.values()):
             own, nests = dict(value), {}  # what somebody said, with remarks inside
         alike = {key: cell for key, cell in own.items() if isinstance(cell, Mapping) and _has_nests(cell)}
@@ -75,7 +91,7 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
         if not nests:
             yield here
         for key, cell in nests.items():
-            yield from _walk(cell, here, key, depth)
+            yield from _walk(cell, here, key, depth, named=key in alone, known=known)
 
 
 def _outputs(own: Record) -> Record:

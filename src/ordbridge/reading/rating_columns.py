@@ -114,7 +114,7 @@ class RatingColumns:
         left += [
             name
             for name in likely
-            if (rest := tuple(w for w in name_words(short_name(name)) if _word(w) not in derived)) in bases
+            if (rest := _without(name_words(short_name(name)), derived)) in bases
             and len(rest) < len(name_words(short_name(name)))
         ]
         if left:
@@ -224,6 +224,9 @@ def _stem(name: str) -> tuple[str, ...]:
     return tuple(words[:-1]) if len(words) > 1 and (words[-1].isdigit() or len(words[-1]) == 1) else (name,)
 
 
-def _word(word: str) -> str:
-    """Return a word of a name without its number, as in bin2."""
-    return word.rstrip("0123456789") or word
+def _without(words: Sequence[str], derived: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of a name without those that say how it was computed, and without their numbers, as in bin2."""
+    before = ["", *words]
+    return tuple(
+        w for w, b in zip(words, before, strict=False) if w not in derived and not (w.isdigit() and b in derived)
+    )

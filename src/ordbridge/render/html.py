@@ -68,7 +68,7 @@ class Page:
     def answer(self, headline: str, more: Iterable[str] = ()) -> Page:
         """Set the headline, which stands above everything; ``more`` stands below it."""
         cut = ASIDE.fullmatch(headline) if len(headline) > LONGEST else None
-        headline, self._aside = (f"{cut[1]}.", cut[2]) if cut else (headline, "")
+        headline, self._aside = (cut[1], f"{cut[2]}.") if cut else (headline, "")
         self._headline = UNIT.sub("\\1\u00a0\\2", headline)
         more = [one for one in more if one]
         return self.sentence(more[0]) if len(more) == 1 else self.sentences(more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ WIDTH = 80
 MOST_ROWS = 25
 LEAST, WIDEST = 20, 60  # characters of a text in a cell: where there is too little room, and elsewhere
 BOLD, YELLOW = "1", "33"
+TOGETHER, NO_BREAK = re.compile(r"\d% CI\b|\bp [<=] (?=\.)"), "\ufdd0"  # no line ends inside of these
 
 
 def text(
@@ -166,7 +168,9 @@ def _wrapped(text: str, width: int, first: str = "", rest: str | None = None) ->
     if not text:
         return []
     rest = first if rest is None else rest
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    kept = TOGETHER.sub(lambda found: found[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(kept, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _block(block: Block, width: int) -> Iterator[str]:

@@ -134,4 +134,5 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
     if panel.many:
         told = ""
         axes.set_xlabel("shades: clusters; on the right: possible places", fontsize=8)
-    title(axes, "Expected rating", f"with {100 * conf_level:g} % intervals{told}")
+    of = f"{shortened(panel.title)}: expected rating" if panel.title and not panel.shares else "Expected rating"
+    title(axes, of, f"with {100 * conf_level:g} % intervals{told}")
