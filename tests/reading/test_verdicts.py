@@ -64,18 +64,19 @@ def test_an_even_scale_has_no_tie() -> None:
         {k: int(np.sign(k)) for k in WORDS},
         {k: (np.sign(k) + 1) / 2 for k in WORDS},
         {k: int(k > 0) for k in WORDS},
+        {k: 0 if k == 0 else 1 if k > 0 else 2 for k in WORDS},  # or 0 the first, 1 the second, 2 a tie
     ],
 )
 def test_numbers_without_a_direction_are_asked_about(said: dict[int, Any]) -> None:
     """−1 was read as 1 and 0.5 as nothing: 76 % of wins became 52 and 64 %."""
     table, _ = study(said, "winner")
-    with pytest.raises(ob.InputError, match="do not say whether a high one prefers the first"):
+    with pytest.raises(ob.InputError, match="do not say which of them prefer the first"):
         ob.compare(table, engine="fast")
 
 
 def test_numbers_of_the_places_are_verdicts() -> None:
-    table, meant = study({k: 0 if k == 0 else 1 if k > 0 else 2 for k in WORDS}, "winner")
-    assert pair_table(table).y.tolist() == [int(np.sign(one)) + 1 for one in meant]
+    table, meant = study({k: 1 if k > 0 else 2 for k in WORDS}, "winner")
+    assert pair_table(table).points.tolist() == [float(one > 0) for one in meant]
 
 
 def test_what_has_no_grades() -> None:

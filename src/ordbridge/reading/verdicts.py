@@ -25,19 +25,19 @@ BETWEEN = {"is", "are", "better", "the", "than", "system", "model", "assistant",
 
 
 def refuse_undirected(name: str, cells: Sequence[str | None], source: str) -> None:
-    """Ask about numbers such as −3 to 3, 1 to 7 or 0 and 1, where either end may mean that the first is better."""
+    """Ask about numbers such as −3 to 3, 1 to 7 or 0, 1, 2: either end may mean that the first is better, or a tie."""
     try:
         values = {float(str(cell).replace("−", "-")) for cell in cells if not is_missing(cell)}
     except ValueError:
         return
     whole = all(value == round(value) for value in values)
-    if not 2 <= len(values) <= MOST_ANSWERS or (values <= {0.0, 1.0, 2.0} and 2.0 in values):
+    if not 2 <= len(values) <= MOST_ANSWERS or values == {1.0, 2.0}:
         return
     low, high = min(values), max(values)
-    if -10 <= low < 0 or values <= {0.0, 0.5, 1.0} or (whole and low >= 1 and 3 <= high <= 10):
+    if -10 <= low <= 0 <= high <= 10 or (whole and low >= 1 and 3 <= high <= 10):
         raise InputError(
-            f"{name} of {source} has answers from {low:g} to {high:g}, which do not say whether a high one prefers the "
-            "first or the second system; write their names or tie, or words such as 'A is much better'; in Python "
+            f"{name} of {source} has answers from {low:g} to {high:g}, which do not say which of them prefer the first "
+            "system; write names of systems and tie, or words such as 'A is much better'; in Python "
             "compare_preferences(table, first=…, second=…, outcome=…) takes numbers, high ones for the first"
         )
 
