@@ -399,3 +399,36 @@ def test_one_rater_in_some_records_is_a_rater_as_in_others(tmp_path: Path) -> No
         records.append({"id": n // 2, "model": "ab"[n % 2], "labels": given})
     ratings = ob.read(made(tmp_path / "x.json", records))
     assert ratings.table.num_rows == 24 and labels(ratings, "participant") == {f"annotator_{w}" for w in range(3)}
+
+
+def test_two_lists_of_raters_are_not_mixed_and_a_mean_of_the_text_is_no_rating(tmp_path: Path) -> None:
+    def given(n: int, k: int) -> list[dict[str, int]]:
+        return [{"coherence": 1 + (n + w) % 5, "fluency": 1 + (n * w + k) % 5} for w in range(k)]
+
+    records = [
+        {"id": f"s{n // 2}", "model_id": "ab"[n % 2], "human_score": 2.5 + n / 7, "coherence": 3 + n / 9,
+         "fluency": 4 - n / 11, "expert_annotations": given(n, 3), "turker_annotations": given(n, 5)}
+        for n in range(40)
+    ]  # fmt: skip
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"several lists in x\.jsonl: expert_annotations, turker_annotations"):
+        ob.read(path)
+    ratings = ob.read(path, where="list == expert_annotations")
+    assert ratings.table.num_rows == 40 * 3 * 2
+    assert ratings.table["rating"].to_pylist()[:6] == [1, 4, 2, 4, 3, 4]
+
+
+def test_a_constant_system_is_not_replaced_by_a_guess(tmp_path: Path) -> None:
+    rows = [
+        (f"r{w}", f"i{n % 10}", "t5", ["news", "wiki"][n // 10], 1 + (n + w) % 5) for w in range(4) for n in range(20)
+    ]
+    ratings = ob.read(csv(tmp_path / "x.csv", "rater,source,model,origin_file,fluency", rows), criterion=None)
+    assert ratings.recognised.get("system") != "column 'origin_file'"
+
+
+def test_answers_that_say_better_are_preferences(tmp_path: Path) -> None:
+    words = ["IIW is better", "DCI is better", "Neutral"]
+    rows = [(f"i{n}", *(words[(n + k) % 3] for k in range(3))) for n in range(12)]
+    with pytest.raises(InputError, match="which of two is better"):
+        ob.read(csv(tmp_path / "x.csv", "image,completeness_q,style_q,detail_q", rows))

@@ -180,3 +180,17 @@ def test_the_installed_pearmut(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(source)], env=os.environ | {"PEARMUT_ROOT": str(tmp_path)}, check=True
     )
     assert found(ob.read(tmp_path / "data" / "annotations" / "study.jsonl")) == PEARMUT
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_what_doccano_wrote(ending: str) -> None:
+    """Written by its exporter (1.8.4): a file per annotator, the item and the system among the metadata."""
+    folder = Path(__file__).with_name("exports") / "doccano"
+    ratings = ob.read([folder / f"{who}.{ending}" for who in ("ann", "ben")], item="item")
+    expected = {("ben" if w == "ben!" else w, item, s): rating for (w, item, s), rating in TRUTH.items()}
+    assert found(ratings) == expected
+    assert labels_of(ob.read(folder / f"ann.{ending}", item="item", participant="file")) == {"ann"}
+
+
+def labels_of(ratings: ob.RatingTable) -> set[str]:
+    return set(ratings.table["participant"].to_pylist())

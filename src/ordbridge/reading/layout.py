@@ -179,7 +179,8 @@ class _Finder:
             ("item", item_among, "with it alone a participant has one rating of each system"),
             ("system", system_among, "it alone has few names that differ within items and participants"),
         ):
-            found = find(free, known) if role not in self.ids else None
+            named = any(rank_of(role, short_name(name)) in (0, 1) for name in free)  # if only one label stands in it
+            found = find(free, known) if role not in self.ids and not (role == "system" and named) else None
             if found is not None:
                 self.ids[role] = found
                 known[role] = free.pop(found)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ordbridge.errors import InputError
 from ordbridge.reading.vocabulary import criteria_in, label_role, name_words, numbered_role, rank_of
 
-__all__ = ["nested_rows", "titled"]
+__all__ = ["nested_rows", "refuse_lists", "titled"]
 
 PEOPLE = {"annotator", "rater", "worker", "participant", "judge", "user", "evaluator", "expert", "coder", "person"}
 BY_PEOPLE = {
@@ -17,6 +18,7 @@ BY_PEOPLE = {
     "labels", "answers", "judges", "participants", "reviewers",
 }  # fmt: skip
 PART = "\0part"
+LIST = "list"  # the column that says in which list a rating stands
 ALIKE = 0.5  # share of keys that objects under names have in common
 
 Record = dict[str, Any]
@@ -60,7 +62,7 @@ def _walk(
     if isinstance(value, list):
         for number, one in enumerate(value, 1):
             counted = {*name_words(title)} & BY_PEOPLE and not _names_someone(one) and not _names_someone(context)
-            extra = {"annotator": f"{title} {number}"} if counted else {}
+            extra = {"annotator": f"{title} {number}", LIST: title} if counted else {}
             if not counted and _is_part(title, one):  # of a document: a sentence, a question
                 extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
             yield from _walk(one, context | extra, title, depth, known=known)
@@ -103,6 +105,17 @@ def _outputs(own: Record) -> Record:
             groups.setdefault(stem, {})[key] = cell
     found = [group for group in groups.values() if len(group) > 1]
     return found[0] if len(found) == 1 else {}
+
+
+def refuse_lists(columns: Mapping[str, list[str | None]], name: str) -> None:
+    """Ask which of several lists of ratings is meant: experts and a crowd are not raters of one kind."""
+    lists = [one for one in dict.fromkeys(columns.get(LIST, ())) if one is not None]
+    places = {str(cell).rpartition(" ")[0] for cell in columns.get("annotator", ()) if cell is not None}
+    if len(lists) > 1 and {*lists} == places:
+        raise InputError(
+            f"the ratings of a text stand in several lists in {name}: {', '.join(lists)}. Choose one, "
+            f"as where='{LIST} == {lists[0]}'"
+        )
 
 
 def _is_part(title: str, one: Any) -> bool:

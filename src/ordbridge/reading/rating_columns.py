@@ -89,6 +89,10 @@ class RatingColumns:
         fixed = [name for name in others if len(self.sheet) >= FEWEST_ROWS and is_constant(self.sheet.columns[name])]
         left = {name for name in fixed if not is_criterion(short_name(name))}
         left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
+        varied = [n for n in others if n not in left and is_criterion(short_name(n).rpartition(".")[2])]
+        if len(varied) > 1:  # a score of the text stands beside what each rater gave
+            left |= {name for name in sure if not is_constant(self.sheet.columns[name])
+                     and property_of(self.sheet, name) is not None}  # fmt: skip
         ordered = [name for name in likely if name not in left and looks_like_ratings(self.sheet.columns[name])]
         if ordered:
             left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
