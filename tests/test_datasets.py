@@ -74,3 +74,11 @@ def test_without_openpyxl_the_workbook_is_left_out(
 def test_an_unknown_study_is_named() -> None:
     with pytest.raises(ob.InputError, match="no dataset 'wine'; there are summaries, judged, dialogue, preferences"):
         ob.datasets.path("wine")
+
+
+def test_a_judge_among_the_raters_is_said_before_people_believe_it() -> None:
+    everything = ob.compare(ob.datasets.judged(), engine="fast")
+    (said,) = [one for one in everything.findings if one.code == "judge-among-raters"]
+    assert said.severity == "warning" and "(gpt)" in said.text and "kind == human" in said.text
+    people = ob.datasets.judged().query("kind == 'human'")
+    assert not ob.results.has(ob.compare(people, engine="fast").findings, "judge-among-raters")

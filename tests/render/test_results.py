@@ -84,6 +84,8 @@ def test_every_surface_has_the_answer_and_then_every_finding(results: dict[str, 
         place = text.find(letters(result.answer.splitlines()[0])[:60])
         assert place >= 0, (name, result.answer)
         for finding in result.findings:
+            if name == "terminal" and finding.code in result.told:
+                continue  # its numbers stand in the table
             at = text.find(letters(finding.text)[:60], place if name != "json" else 0)
             assert at >= 0, (name, finding)
             place = at if name != "json" else place

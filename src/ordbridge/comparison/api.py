@@ -31,6 +31,7 @@ from ordbridge.comparison.result_rows import (
 )
 from ordbridge.comparison.wording import disagreement
 from ordbridge.errors import FitError, FitTimeout, InputError
+from ordbridge.judges import judges_in
 from ordbridge.logs import compare as compare_logs
 from ordbridge.logs import is_log
 from ordbridge.models.engines import engine_name
@@ -232,7 +233,9 @@ def compare(
         return _preferences(recognised.preferences, adjust, asked, options)
     if "system" not in ratings.table.column_names:
         raise InputError(_without_system(ratings))
+    models = judges_in(ratings.table) if {"kind", "participant"} <= set(ratings.table.column_names) else []
     noticed = (*check(ratings).findings, *ratings.notes)
+    noticed += (found("judge-among-raters", names=models),) if models else ()
     if options.magnitude or has(noticed, "spans-scored"):  # neither has an upper end
         noticed = tuple(one for one in noticed if one.code != "outside-scale")
     if not force and any(one.severity == "error" and one.code not in SET_ASIDE for one in noticed):
