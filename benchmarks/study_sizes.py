@@ -1,11 +1,8 @@
 """What 200 common designs can find, by the native engine: python benchmarks/study_sizes.py [FOLDER], resumable.
 
-For each design studies are simulated and their linear mixed model is fitted. From the standard errors and the degrees of
-freedom (Satterthwaite) of a difference follows the smallest difference that has a mean power of 80 %. Then studies with
-just this difference are simulated, to see how often it is found. The table goes into docs/study-sizes.md.
-
-The truth: a 5-point scale cut from a normal variable with a residual of 1; raters differ by 0.6 (and by 0.2 in what
-they think of a system), items by 0.5 (and the texts of one item by 0.35), as in :func:`ordbridge.datasets.summaries`.
+For each design studies are simulated and their linear mixed model is fitted. From the standard errors and the degrees
+of freedom (Satterthwaite) of a difference follows the smallest difference that has a mean power of 80 %. Then studies
+with just this difference are simulated, to see how often it is found. The table goes into docs/study-sizes.md.
 """
 
 from __future__ import annotations
