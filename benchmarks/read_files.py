@@ -502,6 +502,79 @@ def lone_verdicts(s: Study) -> tuple[Table, set[Any]]:
     return table_of(rows, s.rng), {"pairs"}
 
 
+@dataclass
+class Files:
+    """Several files that belong together."""
+
+    tables: dict[str, Table]
+
+
+def a_file_each(s: Study, role: str) -> tuple[Files, set[Any]]:
+    """Write a file per rater or per system, whose name is the only place where the role is said."""
+    people = {str(row[role]) for row in s.rows}
+    if len(people) < 2:
+        raise Redraw
+    roles = [one for one in ("participant", "item", "system") if one != role]
+    rows: dict[str, list[Row]] = {}
+    for rated in grouped(s, ("participant", "item", "system")).values():
+        named = {s.names[one]: rated[0][one] for one in roles}
+        named |= {row["criterion"]: row["rating"] for row in rated}
+        rows.setdefault(str(rated[0][role]), []).append(named)
+    if len({tuple(sorted({key for row in one for key in row})) for one in rows.values()}) > 1:
+        raise Redraw  # somebody was not asked everything
+    return Files({name: table_of(one, s.rng) for name, one in rows.items()}), truth(s)
+
+
+def batches(s: Study) -> tuple[Files, set[Any]]:
+    """Write two or three files with the same columns, which share raters, items and systems."""
+    (header, rows), expected = wide_criteria(s)
+    if len(rows) < 12:
+        raise Redraw
+    k = s.rng.choice([2, 3])
+    return Files({f"batch_{n}": (header, rows[n::k]) for n in range(k)}), expected
+
+
+def computed(s: Study) -> tuple[Table, set[Any]]:
+    """Write ratings beside what was computed from them."""
+    if not all(isinstance(one, int) for one in s.scale) or s.scale == [0, 1]:
+        raise Redraw
+    (header, rows), expected = wide_criteria(s)
+    mark = s.rng.choice(["{}_zscore", "{}_z", "z_{}", "{}_normalized", "{} (z)"])
+    places = {name: header.index(name) for name in header if name in s.criteria}
+    if not places:
+        raise Redraw
+    values = {name: [float(row[at]) for row in rows if row[at] not in (None, "")] for name, at in places.items()}
+    mean = {name: sum(one) / len(one) for name, one in values.items()}
+
+    def scores(row: Any) -> list[str]:
+        cells = [(row[at], mean[name]) for name, at in places.items()]
+        return ["" if cell in (None, "") else f"{(float(cell) - centre) / 1.7:.5f}" for cell, centre in cells]
+
+    more = [scores(row) for row in rows]
+    return (
+        [*header, *(mark.format(name) for name in places)],
+        [[*row, *add] for row, add in zip(rows, more, strict=True)],
+    ), expected
+
+
+def other_names(s: Study) -> tuple[Table, set[Any]]:
+    """Write systems under a name that says nothing."""
+    s.names["system"] = s.rng.choice(["compressor", "flavour", "kind", "arm_of_study", "Fassung", "produit", "qqq"])
+    return wide_criteria(s)
+
+
+def raters_as_keys(s: Study) -> tuple[Any, set[Any]]:
+    """Write records that have an object of raters, and ratings under criteria."""
+    s.rows = [row | {"participant": f"annotator_{row['participant']}"} for row in s.rows]
+    found = []
+    for (item, system), rated in grouped(s, ("item", "system")).items():
+        people: dict[str, Row] = {}
+        for row in rated:
+            people.setdefault(row["participant"], {})[row["criterion"]] = row["rating"]
+        found.append({"id": item, "model": system, "text": " ".join(s.rng.choices(TEXTS, k=8)), "labels": people})
+    return found, truth(s)
+
+
 class Redraw(Exception):  # noqa: N818
     """The shape does not fit the design that was drawn."""
 
@@ -518,12 +591,25 @@ SHAPES: dict[str, tuple[int, Callable[[Study], tuple[Any, set[Any]]]]] = {
     "items within systems": (1, nested_items), "segments within documents": (1, segments),
     "several verdicts": (1, several_verdicts), "pairs side by side": (1, wide_pairs), "best and worst": (1, best_worst),
     "pairs against one system": (1, against_one), "verdicts without systems": (1, lone_verdicts),
+    "a file per rater": (1, lambda s: a_file_each(s, "participant")),
+    "a file per system": (1, lambda s: a_file_each(s, "system")), "batches": (1, batches),
+    "computed columns": (1, computed), "unknown names of systems": (1, other_names),
+    "raters as keys": (1, raters_as_keys),
 }  # fmt: skip
 FLAWS = ("none", "none", "none", "missing", "semicolons", "tabs", "latin", "bom", "trailing", "excel row")
 
 
-def write(folder: Path, found: Any, s: Study, rng: random.Random, expected: set[Any]) -> Path:
-    """Write a table or JSON with a flaw that does not change what it says."""
+def write(
+    folder: Path, found: Any, s: Study, rng: random.Random, expected: set[Any], stem: str = "study"
+) -> Path | list[Path]:
+    """Write a table, several or JSON, with a flaw that does not change what it says."""
+    if isinstance(found, Files):
+        state = rng.getstate()
+        paths = []
+        for name, table in found.tables.items():
+            rng.setstate(state)  # the same flaw in all files
+            paths.append(write(folder, table, s, rng, expected, name))
+        return [path for path in paths if isinstance(path, Path)]
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], list)):
         path = folder / "study.json"
         path.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
@@ -531,7 +617,7 @@ def write(folder: Path, found: Any, s: Study, rng: random.Random, expected: set[
     header, rows = found
     flaw = rng.choice(FLAWS)
     separator = {"semicolons": ";", "tabs": "\t"}.get(flaw, ",")
-    path = folder / ("study.tsv" if flaw == "tabs" else "study.csv")
+    path = folder / f"{stem}.{'tsv' if flaw == 'tabs' else 'csv'}"
     encoding = {"latin": "latin-1", "bom": "utf-8-sig"}.get(flaw, "utf-8")
     with path.open("w", encoding=encoding, errors="replace", newline="") as stream:
         writer = csv.writer(stream, delimiter=separator)
@@ -541,7 +627,7 @@ def write(folder: Path, found: Any, s: Study, rng: random.Random, expected: set[
     return path
 
 
-def outcome(path: Path, s: Study, expected: set[Any]) -> tuple[str, str]:
+def outcome(path: Path | list[Path], s: Study, expected: set[Any]) -> tuple[str, str]:
     """Read a file and compare it with the truth."""
     try:
         ratings = ob.read(path)
@@ -579,7 +665,7 @@ def plain(value: Any) -> str:
         return str(value)
 
 
-def draw(seed: int, folder: Path) -> tuple[str, Path, Study, set[Any]]:
+def draw(seed: int, folder: Path) -> tuple[str, Path | list[Path], Study, set[Any]]:
     """Write the file of a seed; return its shape, its path and the truth."""
     rng = random.Random(seed)
     names = [name for name, (weight, _) in SHAPES.items() for _ in range(weight)]

@@ -228,3 +228,9 @@ def test_the_shared_source_is_the_item(real: Path) -> None:
 def test_several_files_are_read_together(real: Path) -> None:
     one = ob.read(real / "webnlg2020_bt5.json", system="file")
     assert one.table["system"].unique().to_pylist() == ["webnlg2020_bt5"]
+
+
+def test_a_magnitude_above_100_does_not_stop_the_answer(real: Path) -> None:
+    """RankME's 199 is legal: it is said, and compare answers."""
+    found = {one.code for one in ob.check(real / "rankme_stp1_rankME.csv").findings}
+    assert "beyond-scale" in found and "outside-scale" not in found

@@ -101,7 +101,8 @@ ORDBRIDGE_CLONES void add_squares(const double* P, Size rows, Size n, int q, dou
 }  // namespace
 
 CrossedElimination::CrossedElimination(const Design& design)
-    : design_(design),
+    : Elimination(design.effects),
+      design_(design),
       first_(design.factors[0]),
       second_(design.factors.size() > 1 ? &design.factors[1] : nullptr),
       pairs_(second_ ? &design.pairs[0] : nullptr),
@@ -376,6 +377,67 @@ void CrossedElimination::selected_inverse(BlockMatrix& N) {
             inverse_by_pairs(c, N22, N);
     }
     mirror(N.own[0], q1_, 0, first_.levels);
+}
+
+// With W = A^-1 C whole, N12 = -W N22 and N11 = A^-1 - N12 W'.
+void CrossedElimination::dense_inverse(int component, const std::vector<int>& effects, double* out) const {
+    const std::size_t m = effects.size();
+    const int first = first_.component[component], last = first_.component[component + 1];
+    const int own = (last - first) * q1_, size = static_cast<int>(m) - own;
+    std::vector<std::size_t> place(m);  // in `out`, of the effects of factor 1 and then of factor 2 in their order
+    for (std::size_t k = 0; k < m; ++k) {
+        const int effect = effects[k];
+        place[effect < own + first_.offset + first * q1_ && effect >= first_.offset + first * q1_
+                  ? effect - first_.offset - first * q1_
+                  : own + effect - second_->offset - second_->component[component] * q2_] = k;
+    }
+    Vector N11(static_cast<std::size_t>(own) * own, 0.0), block(static_cast<std::size_t>(q1_) * q1_);
+    for (int g = first; g < last; ++g) {
+        inverse_block(&A_[static_cast<std::size_t>(g) * q1_ * q1_], q1_, block.data());
+        for (int a = 0; a < q1_; ++a)
+            for (int b = 0; b <= a; ++b)
+                N11[static_cast<std::size_t>((g - first) * q1_ + a) * own + (g - first) * q1_ + b] = block[a * q1_ + b];
+    }
+    if (second_) {
+        const Component& c = components_[component];
+        Vector W(c.U), N22(c.S.size()), N12(static_cast<std::size_t>(own) * size, 0.0);
+        if (!c.full) {
+            W.resize(N12.size());
+            fill(c, U_, W.data());
+        }
+        with_size(q1_, [&](auto q) {
+            for (int g = first; g < last; ++g)
+                upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, &W[static_cast<std::size_t>(g - first) * q * size], size, size);
+        });
+        dense::inverse(c.S.data(), size, N22.data());
+        const dense::View weights = dense::view(W.data(), own, size), across = dense::view(N12.data(), own, size);
+        dense::add_product(-1.0, weights, dense::view(N22.data(), size, size), N12.data(), size);
+        dense::add_product(-1.0, across, weights.transposed(), N11.data(), own, dense::Part::lower);
+        for (int j = 0; j < size; ++j)
+            for (int k = 0; k < size; ++k) out[place[own + j] * m + place[own + k]] = N22[static_cast<std::size_t>(j) * size + k];
+        for (int j = 0; j < own; ++j)
+            for (int k = 0; k < size; ++k)
+                out[place[j] * m + place[own + k]] = out[place[own + k] * m + place[j]] = N12[static_cast<std::size_t>(j) * size + k];
+    }
+    for (int j = 0; j < own; ++j)
+        for (int k = 0; k <= j; ++k)
+            out[place[j] * m + place[k]] = out[place[k] * m + place[j]] = N11[static_cast<std::size_t>(j) * own + k];
+}
+
+double CrossedElimination::dense_cost(int component, std::size_t effects) const {
+    const double own = static_cast<double>(first_.component[component + 1] - first_.component[component]) * q1_;
+    const double size = static_cast<double>(effects) - own;
+    return 0.5 * own * own * size + own * size * size + size * size * size;
+}
+
+double CrossedElimination::cost() const {
+    double total = 0.0;
+    for (const Component& c : components_) {
+        const double width = pairs_->begin[c.last1] - pairs_->begin[c.first1];
+        const double share = c.full ? 1.0 : width / (static_cast<double>(c.last1 - c.first1) * (c.last2 - c.first2));
+        total += std::pow(c.size, 3) + 2.0 * c.rows * std::pow(share * c.size, 2);
+    }
+    return total;
 }
 
 // In a full component, with X = chol(S)^-1: N22 = X'X, and N11 = A^-1 + (W X')(W X')'.

@@ -22,6 +22,9 @@ class CrossedElimination final : public Elimination {
     void backward(Vector& x) const override;
     void selected_inverse(BlockMatrix& N) override;
     void diagonal_inverse(BlockMatrix& N) override;
+    void dense_inverse(int component, const std::vector<int>& effects, double* out) const override;
+    double cost() const override;
+    double dense_cost(int component, std::size_t effects) const override;
 
     // What second derivatives need beside: the Cholesky factors of A_g, and of a component's S.
     const Vector& factors_of_first() const { return A_; }

@@ -96,19 +96,6 @@ std::vector<Vector> rotated(const std::vector<Vector>& X, const Vector& G, int p
     return out;
 }
 
-// The second derivative of log det H in the entries a and b, a not of a later factor than b.
-double log_determinant(const Design& design, const Cholesky& Ls, const Moments& moments, const Entry& a, const Entry& b) {
-    const int p = design.factors[a.factor].size, q = design.factors[b.factor].size;
-    const Vector &L = Ls[a.factor], &R = Ls[b.factor], &m = moments.between(a.factor, b.factor);
-    const auto at = [&](int i, int j, int k, int l) { return m[((i * q + j) * p + k) * q + l]; };
-    double total = 0.0;
-    for (int s = 0; s < p; ++s)
-        for (int t = 0; t < q; ++t)
-            total -= 2.0 * L[s * p + a.column] * R[t * q + b.column] * (at(a.row, t, s, b.row) + at(a.row, b.row, s, t));
-    if (a.factor == b.factor && a.column == b.column) total += 2.0 * moments.own[a.factor][a.row * p + b.row];
-    return total;
-}
-
 }  // namespace
 
 Deviance::SecondDerivatives Deviance::differentiate() const {
@@ -149,7 +136,7 @@ Deviance::SecondDerivatives Deviance::differentiate() const {
                 const double own = same ? level_product(design_->factors[first.factor], x[j], first.row, x[j], second.row) : 0.0;
                 return moments.FQF[(j * k + a) * k + b] - own;
             };
-            double value = log_determinant(*design_, L_, moments, first, second) + 2.0 * through(0) / (s * s);
+            double value = second_log_determinant(*design_, L_, moments, first, second) + 2.0 * through(0) / (s * s);
             for (int i = 0; i < p; ++i)
                 for (int j = 0; j < p; ++j) value -= 2.0 * inverse[i * p + j] * V[a].We[j] * V[b].We[i] / (s * s);
             if (reml_) {

@@ -22,6 +22,19 @@ bool is_large(const Design& design) {
 
 }  // namespace
 
+// Column by column, for the few models of which levels are eliminated one by one.
+void Elimination::dense_inverse(int, const std::vector<int>& effects, double* out) const {
+    Vector x;
+    for (std::size_t k = 0; k < effects.size(); ++k) {
+        x.assign(effects_, 0.0);
+        x[effects[k]] = 1.0;
+        solve(x);
+        for (std::size_t j = 0; j < effects.size(); ++j) out[k * effects.size() + j] = x[effects[j]];
+    }
+}
+
+double Elimination::dense_cost(int, std::size_t effects) const { return cost() * static_cast<double>(effects); }
+
 std::unique_ptr<Elimination> make_elimination(const Design& design) {
     const std::size_t factors = design.factors.size();
     if (design.one_by_one) return std::make_unique<SparseElimination>(design);

@@ -9,6 +9,7 @@ namespace ordbridge {
 
 class Elimination {
   public:
+    explicit Elimination(std::size_t effects) : effects_(effects) {}
     virtual ~Elimination() = default;
 
     // The Cholesky factors with which Z~ = Z L was made, before M is factored.
@@ -29,8 +30,18 @@ class Elimination {
     // Fill N with the blocks of H^-1 that belong to levels and pairs.
     virtual void selected_inverse(BlockMatrix& N) = 0;
 
+    // Fill all of N of a connected component, in the order in which its effects are given. After selected_inverse.
+    virtual void dense_inverse(int component, const std::vector<int>& effects, double* out) const;
+
+    // About how many multiplications an evaluation takes, and dense_inverse.
+    virtual double cost() const = 0;
+    virtual double dense_cost(int component, std::size_t effects) const;
+
     // Fill the blocks that belong to levels only; those of pairs may be left as they were.
     virtual void diagonal_inverse(BlockMatrix& N) = 0;
+
+  private:
+    std::size_t effects_;  // of the whole model
 };
 
 std::unique_ptr<Elimination> make_elimination(const Design& design);

@@ -32,6 +32,12 @@ std::vector<std::vector<int>> partners(const Design& design, int one, int other)
     return found;
 }
 
+// to -= factor * from
+ORDBRIDGE_CLONES void subtract(double factor, const double* from, double* to, std::size_t n) {
+#pragma omp simd
+    for (std::size_t k = 0; k < n; ++k) to[k] -= factor * from[k];
+}
+
 // Overwrite U (q × n) with R^-1 U, R lower triangular.
 ORDBRIDGE_CLONES void lower_solve(const double* R, int q, double* U, Size n) {
     for (int a = 0; a < q; ++a) {
@@ -91,7 +97,8 @@ FamilyElimination::Choice FamilyElimination::choose(const Design& design) {
     return best;
 }
 
-FamilyElimination::FamilyElimination(const Design& design, const Choice& choice) : design_(design), choice_(choice) {
+FamilyElimination::FamilyElimination(const Design& design, const Choice& choice)
+    : Elimination(design.effects), design_(design), choice_(choice) {
     make_components();
     make_places();
     make_parents();
@@ -401,6 +408,67 @@ void FamilyElimination::diagonal_inverse(BlockMatrix& N) {
         }
     }
 }
+
+// The blocks of different levels of the family as well: N12 = -W N22, N11 = A^-1 - N12 W'.
+void FamilyElimination::dense_inverse(int component, const std::vector<int>& effects, double* out) const {
+    const Component& c = components_[component];
+    const std::size_t m = effects.size(), width = c.size;
+    std::vector<int> place(design_.effects, -1), rest;
+    for (std::size_t k = 0; k < m; ++k) place[effects[k]] = static_cast<int>(k);
+    for (int effect : c.effects) rest.push_back(place[effect]);
+    const double* N22 = &inverse_[c.S];
+    for (std::size_t j = 0; j < width; ++j)
+        for (std::size_t k = 0; k < width; ++k) out[rest[j] * m + rest[k]] = N22[j * width + k];
+    Vector W, across, own;
+    const auto weights = [&](const Block& block) {
+        W.assign(values_.begin() + block.U, values_.begin() + block.U + static_cast<std::size_t>(block.size) * block.width);
+        if (block.width) upper_solve(&values_[block.A], block.size, W.data(), block.width);
+    };
+    const std::size_t rows = c.rows;
+    across.assign(width * rows, 0.0);  // N21, of which a row has all effects of the family
+    Vector row(width), sum(rows);
+    std::vector<std::size_t> to;  // their places
+    for (std::size_t g = c.first; g < c.last; ++g) {
+        const Block& block = blocks_[g];
+        weights(block);
+        for (int a = 0; a < block.size; ++a) {
+            std::fill(row.begin(), row.end(), 0.0);
+            for (int j = 0; j < block.width; ++j)
+                subtract(W[static_cast<std::size_t>(a) * block.width + j], N22 + block.columns[j] * width, row.data(), width);
+            for (std::size_t k = 0; k < width; ++k) across[k * rows + to.size()] = row[k];
+            to.push_back(place[block.effects[a]]);
+            for (std::size_t k = 0; k < width; ++k) out[to.back() * m + rest[k]] = out[rest[k] * m + to.back()] = row[k];
+        }
+    }
+    std::size_t top = 0;
+    for (std::size_t g = c.first; g < c.last; top += blocks_[g].size, ++g) {  // rows of N11 that belong to block g
+        const Block& block = blocks_[g];
+        weights(block);
+        own.resize(static_cast<std::size_t>(block.size) * block.size);
+        dense::inverse(&values_[block.A], block.size, own.data());
+        for (int a = 0; a < block.size; ++a) {
+            const std::size_t end = top + a + 1;
+            std::fill(sum.begin(), sum.end(), 0.0);
+            for (int b = 0; b <= a; ++b) sum[top + b] = own[static_cast<std::size_t>(a) * block.size + b];
+            for (int j = 0; j < block.width; ++j)
+                subtract(W[static_cast<std::size_t>(a) * block.width + j], &across[block.columns[j] * rows], sum.data(), end);
+            for (std::size_t k = 0; k < end; ++k) out[to[top + a] * m + to[k]] = out[to[k] * m + to[top + a]] = sum[k];
+        }
+    }
+}
+
+double FamilyElimination::dense_cost(int component, std::size_t) const {
+    const Component& c = components_[component];
+    double total = 0.0, rows = 0.0;
+    for (std::size_t g = c.first; g < c.last; ++g) {
+        const double size = blocks_[g].size;
+        rows += size;
+        total += size * blocks_[g].width * (rows + c.size);
+    }
+    return total;
+}
+
+double FamilyElimination::cost() const { return choice_.cost; }
 
 void FamilyElimination::selected_inverse(BlockMatrix& N) {
     diagonal_inverse(N);

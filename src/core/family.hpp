@@ -35,6 +35,9 @@ class FamilyElimination final : public Elimination {
     void backward(Vector& x) const override;
     void selected_inverse(BlockMatrix& N) override;
     void diagonal_inverse(BlockMatrix& N) override;
+    void dense_inverse(int component, const std::vector<int>& effects, double* out) const override;
+    double cost() const override;
+    double dense_cost(int component, std::size_t effects) const override;
 
     // Levels of the family that belong together, and the effects of the rest that they meet.
     struct Block {

@@ -15,6 +15,7 @@ namespace ordbridge {
 namespace {
 
 constexpr int NEWTON_STEPS = 60, HALVINGS = 40;
+constexpr double ROW = 500.0;  // an evaluation takes as long for a row as so many multiplications of matrices
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 double largest(const Vector& x) {
@@ -345,6 +346,8 @@ Vector Laplace::hessian(const Vector& x, const std::vector<int>& free, double di
     Vector gradient(x.size()), ahead(x.size());
     if (!(evaluate(x, gradient) < INFINITE)) throw std::invalid_argument("there is no likelihood at this point");
     const std::size_t k = free.size();
+    const double one = elimination_->cost() + ROW * design_->n;
+    if (nodes_.empty() && !ratings_.scaled() && cost_of_exact(k) < static_cast<double>(k) * one) return exact_hessian(free);
     const Vector base = u_;
     std::vector<Vector> tangents;
     for (int j : free) {  // all from the same point, before it is left

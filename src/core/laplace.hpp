@@ -24,6 +24,8 @@
 
 namespace ordbridge {
 
+struct Moments;
+
 class Laplace {
   public:
     // The parameters are, in this order: those of the ratings, and the free entries of the Cholesky factors.
@@ -59,7 +61,7 @@ class Laplace {
     // Its inverse, never with a direction longer than a unit step; false where L is nearly singular.
     bool guess(Vector& inverse);
 
-    // The Hessian in the parameters `free`, by differences of the exact gradient around the point of the last evaluation.
+    // The Hessian in the parameters `free` at x: exactly, where that is cheaper, otherwise by differences of the exact gradient.
     Vector hessian(const Vector& x, const std::vector<int>& free, double difference, Patience& patience);
 
     // For every vector of standard normal numbers, of which each has one for every effect, u = modes + H^-1/2 times it, with
@@ -79,6 +81,15 @@ class Laplace {
     double fill_gradient(Vector& gradient);
     double integrate(Vector& gradient);
     void leverages();
+
+    // The exact Hessian at the point of the last evaluation, and about how many multiplications it takes (laplace_hessian.cpp).
+    struct Part;
+    std::vector<Part> parts() const;
+    double cost_of_exact(std::size_t free) const;
+    Vector exact_hessian(const std::vector<int>& free);
+    void fill_by_rows(const Part& part, const Vector& N, Vector& V, Vector& Q) const;
+    void add_component(int component, const Part& part, const std::vector<Entry>& entries, const Vector& dk, std::size_t size,
+                       Vector& x, Moments& moments, Vector& H);
 
     std::shared_ptr<const Design> design_;
     Ratings ratings_;

@@ -115,6 +115,16 @@ ORDBRIDGE_INLINE void fill(std::size_t n, const double* __restrict upper, const 
     }
 }
 
+template <class L>
+ORDBRIDGE_INLINE void fill_log(std::size_t n, const double* __restrict upper, const double* __restrict lower,
+                               double* __restrict out) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const double log_pi = L::terms(upper[i], lower[i]).log_pi;
+        out[i] = upper[i] > lower[i] ? log_pi : IMPOSSIBLE;
+    }
+}
+
 ORDBRIDGE_CLONES void fill_probit(std::size_t n, const double* upper, const double* lower, const RowDerivatives& out) {
     fill<Probit>(n, upper, lower, out);
 }
@@ -131,6 +141,22 @@ ORDBRIDGE_CLONES void fill_loglog(std::size_t n, const double* upper, const doub
     fill<Loglog>(n, upper, lower, out);
 }
 
+ORDBRIDGE_CLONES void log_probit(std::size_t n, const double* upper, const double* lower, double* out) {
+    fill_log<Probit>(n, upper, lower, out);
+}
+
+ORDBRIDGE_CLONES void log_logit(std::size_t n, const double* upper, const double* lower, double* out) {
+    fill_log<Logit>(n, upper, lower, out);
+}
+
+ORDBRIDGE_CLONES void log_cloglog(std::size_t n, const double* upper, const double* lower, double* out) {
+    fill_log<Cloglog>(n, upper, lower, out);
+}
+
+ORDBRIDGE_CLONES void log_loglog(std::size_t n, const double* upper, const double* lower, double* out) {
+    fill_log<Loglog>(n, upper, lower, out);
+}
+
 double within_reach(double x) { return x > BEYOND ? BEYOND : (x < -BEYOND ? -BEYOND : x); }
 
 }  // namespace
@@ -145,6 +171,61 @@ IntervalTerms interval_terms(Link link, double a, double b) {
         case Link::cloglog: return Cloglog::terms(a, b);
         case Link::loglog: return Loglog::terms(a, b);
         default: return Cauchit::terms(a, b);
+    }
+}
+
+namespace {
+
+// f'''(x) / f(x)
+double third(Link link, double x) {
+    switch (link) {
+        case Link::probit: return (3.0 - x * x) * x;
+        case Link::logit: {
+            const double s = -std::tanh(0.5 * x);
+            return (3.0 * s * s - 2.0) * s;
+        }
+        case Link::cloglog: {
+            const double e = std::exp(x);
+            return 1.0 + e * (-7.0 + e * (6.0 - e));
+        }
+        case Link::loglog: return -third(Link::cloglog, -x);
+        default: {
+            const double s = 1.0 / (1.0 + x * x);
+            return 24.0 * (x * s) * (1.0 - x * x) * s * s;
+        }
+    }
+}
+
+}  // namespace
+
+// With G = ga - gb: dr/da = ga - ra r, dr/db = rb r - gb, dG/da = ha - ra G, dG/db = rb G - hb, and so on.
+IntervalCurvature interval_curvature(Link link, double a, double b) {
+    const IntervalTerms t = interval_terms(link, a, b);
+    const auto fourth = [&](double share, double x) { return share > 0.0 && std::abs(x) < BEYOND ? share * third(link, x) : 0.0; };
+    const double ra = t.ra, rb = t.rb, ga = t.ga, gb = t.gb, ha = t.ha, hb = t.hb, r = ra - rb, G = ga - gb;
+    const double ka = fourth(ra, a), kb = fourth(rb, b);
+    const double r_a = ga - ra * r, r_b = rb * r - gb, G_a = ha - ra * G, G_b = rb * G - hb;
+    const double ra_a = ga - ra * ra, rb_b = gb + rb * rb;
+    IntervalCurvature c;
+    c.l_aa = -ra_a;
+    c.l_ab = -ra * rb;
+    c.l_bb = rb_b;
+    c.r_aa = ha - ga * ra - ra_a * r - ra * r_a;
+    c.r_ab = ga * rb - ra * rb * r - ra * r_b;
+    c.r_bb = -hb - gb * rb + rb_b * r + rb * r_b;
+    c.d_aa = 2.0 * (r_a * r_a + r * c.r_aa) - ka + ha * ra + ra_a * G + ra * G_a;
+    c.d_ab = 2.0 * (r_a * r_b + r * c.r_ab) - ha * rb + ra * rb * G + ra * G_b;
+    c.d_bb = 2.0 * (r_b * r_b + r * c.r_bb) + kb + hb * rb - rb_b * G - rb * G_b;
+    return c;
+}
+
+void log_probabilities(Link link, std::size_t n, const double* upper, const double* lower, double* out) {
+    switch (link) {
+        case Link::probit: return log_probit(n, upper, lower, out);
+        case Link::logit: return log_logit(n, upper, lower, out);
+        case Link::cloglog: return log_cloglog(n, upper, lower, out);
+        case Link::loglog: return log_loglog(n, upper, lower, out);
+        default: return fill_log<Cauchit>(n, upper, lower, out);
     }
 }
 

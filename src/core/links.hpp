@@ -30,6 +30,15 @@ struct IntervalTerms {
 // Terms of the interval (b, a]; log pi is -inf where a <= b.
 IntervalTerms interval_terms(Link link, double a, double b);
 
+// The logarithms of the probabilities of n intervals alone.
+void log_probabilities(Link link, std::size_t n, const double* upper, const double* lower, double* out);
+
+// Second derivatives of a row's loss, r and d in its two distances a and b from the cut-points.
+struct IntervalCurvature {
+    double l_aa, l_ab, l_bb, r_aa, r_ab, r_bb, d_aa, d_ab, d_bb;
+};
+IntervalCurvature interval_curvature(Link link, double a, double b);
+
 // Fill the derivatives of n rows with the intervals (lower, upper].
 void row_derivatives(Link link, std::size_t n, const double* upper, const double* lower, const RowDerivatives& out);
 

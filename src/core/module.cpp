@@ -296,6 +296,16 @@ NB_MODULE(_core, m) {
         "link"_a, "a"_a, "b"_a, "Return log pi, ra, rb, ga, gb, ha, hb of the interval (b, a]; log pi is -inf where a <= b.");
 
     m.def(
+        "log_probabilities",
+        [](int link, const Doubles& upper, const Doubles& lower) {
+            if (upper.size() != lower.size()) throw std::invalid_argument("upper and lower have different numbers of rows");
+            Vector out(upper.size());
+            log_probabilities(link_of(link), out.size(), upper.data(), lower.data(), out.data());
+            return numpy(out);
+        },
+        "link"_a, "upper"_a, "lower"_a, "log pi of many intervals; -inf where upper <= lower.");
+
+    m.def(
         "row_derivatives",
         [](int link, const Doubles& upper, const Doubles& lower) {
             if (upper.size() != lower.size()) throw std::invalid_argument("upper and lower have different numbers of rows");
@@ -500,7 +510,8 @@ NB_MODULE(_core, m) {
                 }
                 return numpy(found.data(), {positions.size(), positions.size()});
             },
-            "x"_a, "free"_a, "difference"_a, "seconds"_a = nb::none(), "Differences of the exact gradient, in the free parameters.")
+            "x"_a, "free"_a, "difference"_a, "seconds"_a = nb::none(),
+            "The Hessian in the free parameters, exact where that takes less than differences of the exact gradient.")
         .def(
             "tangent",
             [](Laplace& self, const Doubles& direction) {

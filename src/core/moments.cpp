@@ -469,4 +469,16 @@ Moments moments_of(const Design& design, const Elimination& elimination, const B
     return out;
 }
 
+double second_log_determinant(const Design& design, const Cholesky& Ls, const Moments& moments, const Entry& a, const Entry& b) {
+    const int p = design.factors[a.factor].size, q = design.factors[b.factor].size;
+    const Vector &L = Ls[a.factor], &R = Ls[b.factor], &m = moments.between(a.factor, b.factor);
+    const auto at = [&](int i, int j, int k, int l) { return m[((i * q + j) * p + k) * q + l]; };
+    double total = 0.0;
+    for (int s = 0; s < p; ++s)
+        for (int t = 0; t < q; ++t)
+            total -= 2.0 * L[s * p + a.column] * R[t * q + b.column] * (at(a.row, t, s, b.row) + at(a.row, b.row, s, t));
+    if (a.factor == b.factor && a.column == b.column) total += 2.0 * moments.own[a.factor][a.row * p + b.row];
+    return total;
+}
+
 }  // namespace ordbridge

@@ -27,6 +27,9 @@ struct Moments {
 Moments moments_of(const Design& design, const Elimination& elimination, const BlockMatrix& M, const Cholesky& L,
                    const Vector& F, int groups, int width);
 
+// The second derivative of log det H in the entries a and b, a not of a later factor than b, for H = I + L'M L with a fixed M.
+double second_log_determinant(const Design& design, const Cholesky& L, const Moments& moments, const Entry& a, const Entry& b);
+
 class FamilyElimination;
 
 // All of it but FQF, for a family of factors and the rest (family_moments.cpp).

@@ -173,6 +173,50 @@ void Ratings::gradient(const Vector& half, const Vector& v, Vector& e, double* o
     }
 }
 
+void Ratings::directions(int k, double* up, double* low, double* eta) const {
+    const int beta = k - alphas_ * blocks_;
+    if (beta >= 0) {
+        for (std::size_t i = 0; i < n_; ++i) eta[i] += X_[beta * n_ + i];
+        return;
+    }
+    const int block = k / alphas_, alpha = k % alphas_;
+    for (std::size_t i = 0; i < n_; ++i) {
+        const double n = block ? N_[(block - 1) * n_ + i] : 1.0;
+        if (y_[i] < cuts_) up[i] = n * jacobian_[y_[i] * alphas_ + alpha];
+        if (y_[i] > 0) low[i] = n * jacobian_[(y_[i] - 1) * alphas_ + alpha];
+    }
+}
+
+void Ratings::add_curvature(const Vector& half, const Vector& v, const Vector& up, const Vector& low, const Vector& eta,
+                            std::size_t size, Vector& H) const {
+    Vector aa(n_), ab(n_), bb(n_), a(size * n_), b(size * n_), left(n_), right(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+        const double w = weights_[i];
+        if (w == 0.0) continue;
+        const IntervalCurvature c = interval_curvature(link_, upper_[i], lower_[i]);
+        aa[i] = w * (c.l_aa + v[i] * c.r_aa + half[i] * c.d_aa);
+        ab[i] = w * (c.l_ab + v[i] * c.r_ab + half[i] * c.d_ab);
+        bb[i] = w * (c.l_bb + v[i] * c.r_bb + half[i] * c.d_bb);
+    }
+    for (std::size_t i = 0; i < size * n_; ++i) {
+        a[i] = up[i] - eta[i];
+        b[i] = low[i] - eta[i];
+    }
+    const auto count = static_cast<dense::Size>(n_);
+    for (std::size_t k = 0; k < size; ++k) {
+        const double *up_k = &a[k * n_], *low_k = &b[k * n_];
+        for (std::size_t i = 0; i < n_; ++i) {
+            left[i] = aa[i] * up_k[i] + ab[i] * low_k[i];
+            right[i] = ab[i] * up_k[i] + bb[i] * low_k[i];
+        }
+        for (std::size_t l = 0; l <= k; ++l) {
+            const double value = dense::dot(left.data(), &a[l * n_], count) + dense::dot(right.data(), &b[l * n_], count);
+            H[k * size + l] += value;
+            if (l < k) H[l * size + k] += value;
+        }
+    }
+}
+
 void Ratings::change_of_r(const double* direction, Vector& change) const {
     Vector moved;
     set_edges(direction, moved);

@@ -56,6 +56,16 @@ class Ratings {
     // half_i c_i before, becomes its derivative in eta_i.
     void gradient(const Vector& half, const Vector& v, Vector& e, double* out) const;
 
+    // For the exact Hessian, without scale effects. Set the change of the upper and of the lower cut-points with parameter k, and
+    // add that of eta.
+    bool scaled() const { return scales_ > 0; }
+    void directions(int k, double* up, double* low, double* eta) const;
+
+    // H += the second derivatives of sum loss_i + half_i d_i + v_i r_i along `size` directions, of which up, low and eta hold
+    // the changes of all rows one direction after the other.
+    void add_curvature(const Vector& half, const Vector& v, const Vector& up, const Vector& low, const Vector& eta,
+                       std::size_t size, Vector& H) const;
+
     // With `change` holding a change of the random effects' part of eta, make it that of r when the parameters move, too.
     void change_of_r(const double* direction, Vector& change) const;
 

@@ -40,7 +40,7 @@ void upper_solve(const Vector& R, int q, double* U, int width) {
 
 }  // namespace
 
-SparseElimination::SparseElimination(const Design& design) : design_(design) {
+SparseElimination::SparseElimination(const Design& design) : Elimination(design.effects), design_(design) {
     for (const Factor& factor : design.factors) {
         base_.push_back(static_cast<int>(nodes_.size()));
         for (int g = 0; g < factor.levels; ++g) {

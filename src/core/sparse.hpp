@@ -24,7 +24,7 @@ class SparseElimination final : public Elimination {
     void backward(Vector& x) const override;
     void selected_inverse(BlockMatrix& N) override;
     void diagonal_inverse(BlockMatrix& N) override { selected_inverse(N); }
-    double cost() const;  // about how many multiplications an evaluation takes
+    double cost() const override;  // about how many multiplications an evaluation takes
 
   private:
     struct Node {

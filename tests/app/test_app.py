@@ -262,10 +262,10 @@ def test_a_browser_is_led_in_and_can_load_the_page_again(tab: Any) -> None:
     thread.start()
     assert server.key not in server.doorway()  # which anybody sees among the processes
     tab.goto(server.doorway())
-    tab.wait_for_selector("#power:has-text('% power')", timeout=PATIENT)
+    tab.wait_for_selector("#power:has-text('% power')", state="attached", timeout=PATIENT)
     assert server.key not in tab.url
     tab.reload()
-    tab.wait_for_selector("#power:has-text('% power')", timeout=PATIENT)
+    tab.wait_for_selector("#power:has-text('% power')", state="attached", timeout=PATIENT)
     assert tab.evaluate("document.cookie") == ""
     server.close()
     thread.join(10)
@@ -405,7 +405,7 @@ def test_what_the_sliders_assume_is_in_the_file_beside_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    given = Given(None, None, {**ASKED, "spread": 1.5, "setting": "low"}, tmp_path, lambda _: None)
+    given = Given((), None, None, {**ASKED, "spread": 1.5, "setting": "low"}, tmp_path, lambda _: None)
     truth, _, words, typed = next_study._source(given)
     assert (words, typed) == ([], {"truth": "truth.toml"})
     assert Truth.from_toml(tmp_path / "truth.toml") == truth
@@ -516,7 +516,7 @@ def test_a_job_has_a_memory_limit_of_its_own(limit: float, word: str, tmp_path: 
 
         work.KINDS["hungry"] = lambda given: {{"taken": len(bytearray(2 * 2**30))}}
         own, other = Pipe(duplex=False)
-        work.carry_out(other, "hungry", {str(tmp_path)!r}, None, None, {{}}, "job", {limit})
+        work.carry_out(other, "hungry", {str(tmp_path)!r}, ((), None, None), {{}}, "job", {limit})
         print(json.dumps(own.recv()))
     """
     (tmp_path / "job").mkdir()

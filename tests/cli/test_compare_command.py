@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from ordbridge.cli import main
+from ordbridge.comparison.result import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_one_command_answers_and_writes_everything(
     options = ["--html", "html", "--latex", "tex", "--markdown", "md", "--plot", "png", "--out", "csv"]
     words = [str(written[word]) if word in written else word for word in options]
     assert main(["compare", str(file), "--engine", "fast", *words]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("big is rated ") and "288 ratings" in shown and "cumulative link mixed model" in shown
     assert all(path.stat().st_size > 100 for path in written.values())
     assert main(["compare", str(file), "--engine", "fast", "--json", "-"]) == 0
@@ -58,7 +59,7 @@ def test_one_command_answers_and_writes_everything(
 def test_all_tables_into_a_folder(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(file), "--engine", "fast", "--out", str(tmp_path / "all"), "--reference", "base"]) == 0
     names = {path.name for path in (tmp_path / "all").iterdir()}
-    assert names == {f"{name}.csv" for name in ("ranking", "pairs", "shares", "design", "models", "findings")}
+    assert names == {f"{name}.csv" for name in (*TABLES, "findings")}
     assert "points higher than base" in capsys.readouterr().out
 
 

@@ -64,6 +64,19 @@ def test_a_pair_that_spreads_more_than_others_has_its_own_model_too() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("systems", "criteria"), [(8, 4), (12, 1), (12, 3), (13, 1), (20, 4), (20, 6), (30, 2)])
+def test_at_most_25_lines_however_many_systems(systems: int, criteria: int) -> None:
+    table = study(systems, people=4, items=5, step=0.2)
+    names = [f"criterion_{k}" for k in range(criteria)]
+    for k, name in enumerate(names):
+        table[name] = study(systems, people=4, items=5, step=0.2, seed=k).rating
+    ratings = ob.read(table.drop(columns="rating"), rating=names)
+    found = ob.compare(ratings, engine="fast", model="lmer", force=True)
+    text = terminal.text(found, width=80, more="--pairs  --explain (8 notes)  --html report.html")
+    assert len(text.splitlines()) <= 25, text
+
+
+@pytest.mark.slow
 def test_sixty_systems_fit_on_a_terminal_and_in_a_picture() -> None:
     found = ob.compare(study(60, people=4, items=5, step=0.1), engine="fast", model="lmer")
     for width in (80, 200):

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from ordbridge.comparison.family import ADJUSTMENTS, correct, largest_of
-from ordbridge.comparison.latent import _over_all
 from ordbridge.comparison.scale import read_scale
 from ordbridge.errors import InputError
 from ordbridge.models.inference import resampling
@@ -124,22 +123,28 @@ def test_dunnetts_table(comparisons, df, value):
 def test_the_time_left_is_that_of_all_pairs_and_of_new_draws_only(tmp_path):
     """Pairs take turns, and draws that are stored say nothing about how long new ones take."""
     told: list[Progress] = []
-    tells = _over_all(told.append, 3)
-    tells[0](Progress(done=49, total=199, rate=1.0, seconds_left=150.0, failures=1))
-    tells[1](Progress(done=49, total=199, rate=1.0, seconds_left=150.0, failures=0))
-    assert (told[-1].done, told[-1].total, told[-1].failures) == (98, 597, 1)
-    assert told[-1].seconds_left == 597 - 98
 
     class Slow:
-        fingerprint = "0123456789abcdef"
+        def __init__(self, number: int) -> None:
+            self.number, self.fingerprint = number, f"{number:016x}"
 
         def one(self, draw: int) -> list[float]:
             time.sleep(0.01)
-            return [float(draw)]
+            return [float(100 * self.number + draw)]
 
-    list(resampling.results(Slow(), resampling.DrawPlan(20, store=tmp_path / "draws")))
+    works = [Slow(number) for number in range(3)]
+    how = resampling.DrawPlan(0, store=tmp_path / "pairs", progress=told.append)
+    first = resampling.Together(works, how).until([5, 0, 30])
+    assert first == [[[float(k)] for k in range(5)], [], [[200.0 + k] for k in range(30)]]
+    assert [one.done for one in told] == [5, 25, 35] and told[-1].total == 35
     told.clear()
-    list(resampling.results(Slow(), resampling.DrawPlan(60, store=tmp_path / "draws", progress=told.append)))
+    again = resampling.Together(works, how).until([5, 10, 31])  # what is stored is not drawn again
+    assert again == [first[0], [[100.0 + k] for k in range(10)], [*first[2], [230.0]]]
+    assert [one.done for one in told] == [45, 46] and told[0].seconds_left >= 0.01
+
+    list(resampling.results(Slow(7), resampling.DrawPlan(20, store=tmp_path / "draws")))
+    told.clear()
+    list(resampling.results(Slow(7), resampling.DrawPlan(60, store=tmp_path / "draws", progress=told.append)))
     assert told[19].seconds_left is None  # all that is known was stored
     assert told[20].seconds_left >= 39 * 0.01
     assert told[-1].done == 60

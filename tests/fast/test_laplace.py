@@ -144,6 +144,43 @@ def test_information_is_near_the_hessian() -> None:
     np.testing.assert_allclose(guess, exact, atol=2e-2 * np.abs(exact).max())
 
 
+def check_hessian(case: Case, tolerance: float = 1e-9) -> None:
+    """The gradient's differences of fourth order are right to 1e-11 of the largest entry."""
+    n, h = case.parameters.size, 1e-4
+    columns = []
+    for step in h * np.eye(n):
+        g = [case.value(case.parameters + k * step)[1] for k in (-2, -1, 1, 2)]
+        columns.append((g[0] - 8 * g[1] + 8 * g[2] - g[3]) / (12 * h))
+    found = case.new().hessian(case.parameters, np.arange(n), np.nan)  # differences would give no number
+    np.testing.assert_allclose(found, columns, atol=tolerance * np.abs(columns).max())
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("threshold", ["flexible", "symmetric", "equidistant"])
+def test_hessian_is_exact(link: str, threshold: str) -> None:
+    case = Case(link, threshold, beyond=True)
+    scale = case.ratings.log_scale
+    case.ratings, case.parameters = replace(case.ratings, scale=np.empty((90, 0))), np.delete(case.parameters, scale)
+    check_hessian(case)
+
+
+@pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 2), (2, 1), (2, 3), (3, 2)])
+@pytest.mark.parametrize("singular", [False, True])
+def test_hessian_is_exact_for_any_dimension_and_where_a_variance_is_zero(factors: int, q: int, singular: bool) -> None:
+    case = Case("logit", factors=factors, q=q, seed=2)
+    if singular:
+        case.parameters[case.ratings.size + np.flatnonzero(case.layout.diagonal)[-1]] = 0.0
+    check_hessian(case)
+
+
+def test_hessian_by_differences_where_there_are_scale_effects() -> None:
+    case = Case("probit", beyond=True)
+    every = np.arange(case.parameters.size)
+    found, half = (case.new().hessian(case.parameters, every, step) for step in (1e-5, 5e-6))
+    np.testing.assert_allclose(found, half, atol=1e-4 * np.abs(half).max())
+    assert np.abs(found - half).max() > 0
+
+
 @pytest.mark.parametrize("beyond", [False, True])
 def test_tangent_is_the_change_of_the_modes(beyond: bool) -> None:
     case = Case("logit", beyond=beyond)

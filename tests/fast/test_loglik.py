@@ -62,6 +62,6 @@ def test_a_bootstrap_fits_no_more_than_it_needs(monkeypatch):
     fit = ob.clmm("y ~ x + (1 | g)", data, engine="fast")
     fits = []
     original = fast.fit
-    monkeypatch.setattr(fast, "fit", lambda problem: fits.append(problem) or original(problem))
+    monkeypatch.setattr(fast, "fit", lambda problem, near=None: fits.append(problem) or original(problem, near))
     fit.test("x", "bootstrap", draws=30)
     assert len(fits) == 2  # both models on the data

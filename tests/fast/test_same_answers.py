@@ -1,6 +1,7 @@
 """The compiled core against what the engine before it answered (``tools/record_answers.py`` wrote that down).
 
-Where the old search had converged the log likelihood is not lower by more than 1e-8, and p agrees to 1e-6.
+Where the old search had converged the log likelihood is not lower by more than 1e-8, and p agrees to 1e-6, that of a
+clmm to 1e-5: its Hessian was made of differences of gradients then, which with the cauchit link were off by 7e-6 in p.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def test_simulated_studies(study) -> None:  # type: ignore[no-untyped-def]
     p_value = np.array([fit.p_value(effect) for effect in study.effects])
     # of a cauchit fit it is now known whether the likelihood is higher elsewhere, without a maximum
     at_a_maximum = fit.converged or any("from another start" in said.what for said in fit.estimates.findings)
-    compare(ANSWERS["simulated"][study.name], fit.estimates.loglik, p_value, at_a_maximum, fit.singular)
+    tolerance = 1e-5 if study.model == "clmm" else 1e-6
+    compare(ANSWERS["simulated"][study.name], fit.estimates.loglik, p_value, at_a_maximum, fit.singular, tolerance)
 
 
 @pytest.mark.filterwarnings("ignore::ordbridge.ConvergenceWarning")

@@ -254,7 +254,7 @@ def test_the_command(four: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureF
 def test_a_draw_with_a_singular_hessian_is_fitted_or_counted(fit: ob.Fit, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong in one draw says something about that draw, and does not end the test."""
 
-    def broken(problem: object) -> None:
+    def broken(*problem: object) -> None:
         raise np.linalg.LinAlgError("Singular matrix")
 
     comparison, _, _ = bootstrap.prepare(fit, hypothesis(fit, "system"), seed=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,83 @@ def test_spans_and_plain_verdicts_are_no_ratings(tmp_path: Path) -> None:
     binary = lines(tmp_path / "b.jsonl", [{"text": "a", "_input_hash": 1, "answer": "reject"}])
     with pytest.raises(InputError, match="no chosen options"):
         ob.read(binary)
+
+
+PEARMUT = {(w, f"d{i} s{j}", s): 50 + 7 * i + 3 * j + 10 * (s == "B") + (w == "ben")
+           for w in ("ann", "ben") for i in range(3) for j in range(2) for s in "AB"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["pearmut-esa.jsonl", "pearmut-download.json"])
+def test_what_pearmut_wrote(name: str) -> None:
+    """Written by its server (1.1.6): three documents of two segments, two raters, each of whom corrected a document."""
+    path = Path(__file__).with_name("exports") / name
+    assert found(ob.read(path)) == PEARMUT
+    marked = ob.read(path, levels={"minor": 1, "major": 5})
+    errors = {(i, j): (i + j) % 3 for i in range(3) for j in range(2)}
+    assert found(marked) == {
+        (w, item, s): errors[int(item[1]), int(item[4])] * (5 if s == "A" else 1) for w, item, s in PEARMUT
+    }
+
+
+def test_sliders_of_pearmut_are_criteria() -> None:
+    """Written by its server (1.1.6)."""
+    ratings = ob.read(Path(__file__).with_name("exports") / "pearmut-sliders.jsonl")
+    given = {(r["participant"], r["item"], r["system"], r["criterion"]): r["rating"] for r in ratings.table.to_pylist()}
+    assert given == {
+        (*key, criterion): score - less
+        for key, score in PEARMUT.items()
+        for criterion, less in (("Fluency", 0), ("Adequacy", 20))
+    }
+
+
+def test_a_reset_of_pearmut_and_what_is_no_part_of_the_study(tmp_path: Path) -> None:
+    def entry(who: str, item: Any, score: int) -> dict[str, Any]:
+        scores = {s: {"score": score + (s == "B"), "error_spans": []} for s in "AB"}
+        return {"user_id": who, "item_i": item, "annotation": [scores], "item": [{"item_id": f"t{item}"}]}
+
+    records = [entry("ann", n, 10) for n in range(3)] + [{"user_id": "ann", "annotation": "__RESET__", "item_i": 0}]
+    records += [entry("ben", n, 20) for n in range(3)] + [entry("ben", "welcome_0", 99), entry("ann", 1, 30)]
+    assert found(ob.read(lines(tmp_path / "x.jsonl", records))) == {
+        (w, f"t{n}", s): score + (s == "B")
+        for w, n, score in (("ann", 1, 30), *(("ben", n, 20) for n in range(3)))
+        for s in "AB"
+    }
+
+
+def test_the_installed_pearmut(tmp_path: Path) -> None:
+    """Its own function writes the file; it needs Python 3.12."""
+    import os
+    import subprocess
+    import sys
+
+    if importlib.util.find_spec("pearmut") is None:
+        pytest.skip("pearmut is not installed")
+    code = (
+        "import json, sys; from pearmut.utils import save_db_payload\n"
+        "for one in json.load(open(sys.argv[1])): save_db_payload('study', one)"
+    )
+    records = []
+    for (w, item, s), score in PEARMUT.items():
+        given = {s: {"score": score, "error_spans": []}}
+        records.append({"user_id": w, "item_i": f"{item} {s}", "annotation": [given], "item": [{"item_id": item}]})
+    (tmp_path / "data").mkdir()
+    source = tmp_path / "records.json"
+    source.write_text(json.dumps(records), encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-c", code, str(source)], env=os.environ | {"PEARMUT_ROOT": str(tmp_path)}, check=True
+    )
+    assert found(ob.read(tmp_path / "data" / "annotations" / "study.jsonl")) == PEARMUT
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_what_doccano_wrote(ending: str) -> None:
+    """Written by its exporter (1.8.4): a file per annotator, the item and the system among the metadata."""
+    folder = Path(__file__).with_name("exports") / "doccano"
+    ratings = ob.read([folder / f"{who}.{ending}" for who in ("ann", "ben")], item="item")
+    expected = {("ben" if w == "ben!" else w, item, s): rating for (w, item, s), rating in TRUTH.items()}
+    assert found(ratings) == expected
+    assert labels_of(ob.read(folder / f"ann.{ending}", item="item", participant="file")) == {"ann"}
+
+
+def labels_of(ratings: ob.RatingTable) -> set[str]:
+    return set(ratings.table["participant"].to_pylist())

@@ -191,3 +191,19 @@ def test_a_wide_picture_is_drawn_once_more_for_phones():
     small = empty_figure(4.0, 3.0)
     small.subplots().plot([1, 2])
     assert Page("t").picture(small, "one").html().count("<svg") == 1
+
+
+def test_long_names_beside_an_axis_have_two_lines_on_a_phone():
+    from ordbridge.render.figures.style import empty_figure, narrowed
+
+    figure = empty_figure(7.2, 2.0)
+    panel = figure.subplots()
+    panel.set_yticks([0, 1], ["reliability of averages over all 12 raters", "short"])
+
+    def names():
+        return [label.get_text() for label in panel.get_yticklabels()]
+
+    before = names()
+    with narrowed(figure) as small:
+        assert small is figure and names() == ["reliability of\naverages over all 12\nraters", "short"]
+    assert names() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -125,3 +126,40 @@ def test_without_scripts_nothing_is_missing(chromium: Any, tmp_path: Path) -> No
     tab.goto(file.as_uri())
     assert tab.locator("button").count() == 0 and tab.locator("td").all_inner_texts() == ["a", "1"]
     context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ordbridge.errors.StatisticalWarning")
+@EVERY
+def test_eight_columns_one_picture_and_no_sentence_twice(files: dict[str, Path], kind: str, tab: Any) -> None:
+    tab.goto(files[kind].as_uri())
+    open_all(tab)
+    wide = "t => [...t.tHead.rows[0].cells].filter(cell => cell.offsetParent !== null).length"
+    for table in tab.locator("table").all():
+        assert table.evaluate(wide) <= 8
+    order = "[...document.querySelectorAll('h1, figure, table')].map(one => one.tagName)"
+    if kind != "reproduction":  # whose verdicts come first
+        assert tab.evaluate(order)[:3] == ["H1", "FIGURE", "TABLE"]
+    shown = tab.evaluate("""[...document.querySelectorAll('main > p, main > ul > li')].map(one => {
+        let before = one.closest('ul') ?? one;
+        while (before && before.tagName !== 'H2') before = before.previousElementSibling;
+        return before?.textContent === 'For the paper' ? '' : one.textContent; })""")
+    sentences = [one for text in shown for one in re.split(r"(?<=[.!?]) ", text) if len(one) > 30]
+    assert len(sentences) == len(set(sentences)), [one for one in sentences if sentences.count(one) > 1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ordbridge.errors.StatisticalWarning")
+def test_pictures_are_saved_and_columns_shown_on_demand(files: dict[str, Path], tab: Any) -> None:
+    tab.goto(files["comparison"].as_uri())
+    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "PDF": b"%PDF"}
+    for kind, first in starts.items():
+        with tab.expect_download() as download:
+            tab.locator("figure").first.locator(".save").get_by_text(kind, exact=True).click()
+        assert download.value.suggested_filename == f"comparison-ratings.{kind.lower()}"
+        assert Path(download.value.path()).read_bytes().startswith(first)
+    open_all(tab)
+    more = tab.get_by_role("button", name=re.compile("more columns")).first
+    hidden = tab.locator("th.more:visible").count()
+    more.click()
+    assert hidden == 0 and tab.locator("th.more:visible").count() > 0

@@ -84,7 +84,7 @@ def recognise(given: Given) -> dict[str, Any]:
 
 
 def _of_preferences(found: Preferences) -> dict[str, Any]:
-    """Return what the page shows of comparisons of systems, which are no ratings."""
+    """Return what the page shows of comparisons of systems."""
     table = found.table
     named = {"rater": "participant", "item": "item", "criterion": "criterion"}
     counts = {role: _distinct(table, name) for name, role in named.items()}

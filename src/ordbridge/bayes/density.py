@@ -19,8 +19,8 @@ import numpy as np
 
 from ordbridge.formula import names
 from ordbridge.models.fit import Fit
-from ordbridge.models.laplace_check import MIRRORED
 
+MIRRORED = {"probit": "probit", "logit": "logit", "cauchit": "cauchit", "cloglog": "loglog", "loglog": "cloglog"}
 HIGHEST = 50.0  # exp(-exp(50)) is zero in double precision, and exp(50) is finite
 
 

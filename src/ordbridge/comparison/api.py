@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -269,7 +268,7 @@ def _overall(
 
 def _without_system(ratings: RatingTable) -> str:
     """Say what can be done with ratings that name no system."""
-    known = {source for source in _columns(ratings.recognised).values()}
+    known = {name for names in ratings.taken_from.values() for name in names}
     others = [name for name in ratings.table.column_names if name not in (*ROLES, *known)]
     texts = "" if len(ratings.table["item"].unique() if "item" in ratings.table.column_names else ()) < 2 else (
         ", or join= with a table that says which system made each item"
@@ -367,7 +366,7 @@ def _analyses(
     asked = replace(asked, criteria=len(parts))
     answers: list[Analysis] = []
     failures: dict[str | None, Exception] = {}
-    of_file = {*_columns(ratings.recognised).values(), *(() if by is None else (by,))}
+    of_file = {*_columns(ratings).values(), *(() if by is None else (by,))}
     started = time.monotonic()
     for place, (name, criterion, part) in enumerate(parts):
         if place and asked.progress is not None and asked.estimand == "points":
@@ -402,7 +401,7 @@ def _levels(ratings: RatingTable, part: pa.Table) -> Sequence[str]:
 def _with_names_of_the_file(ratings: RatingTable) -> pa.Table:
     """Return the ratings with columns under the names of the file, too, so that a formula may use them."""
     table = ratings.table
-    for role, name in _columns(ratings.recognised).items():
+    for role, name in _columns(ratings).items():
         if name not in table.column_names and role in table.column_names:
             table = table.append_column(name, table[role])
     return table
@@ -418,13 +417,9 @@ def _without_copies(table: pa.Table) -> pa.Table:
     return table.filter(pa.array(first, pa.bool_()))
 
 
-def _columns(recognised: Mapping[str, str]) -> dict[str, str]:
-    """Return the plain name of the column that each role was taken from; other descriptions stay as they are."""
-    found = {}
-    for role, words in recognised.items():
-        quoted = re.fullmatch(r"column ['\"](.*)['\"]", words)
-        found[role] = quoted[1] if quoted else words
-    return found
+def _columns(ratings: RatingTable) -> dict[str, str]:
+    """Return the name of the column that each role was taken from, or where it was none or several, what was."""
+    return {role: ratings.column(role) or words for role, words in ratings.recognised.items()}
 
 
 def _settings(asked: Request) -> dict[str, Any]:
@@ -466,7 +461,7 @@ def _result(
     settings["lower_is_better"] = [answer.criterion or "" for answer in answers if answer.lower_is_better]
     made = Comparison(
         **tables(rows),
-        recognised=_columns(ratings.recognised),
+        recognised=_columns(ratings),
         findings=(),
         settings=settings,
         fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
@@ -523,7 +518,7 @@ def _unanswered(ratings: RatingTable, noticed: Sequence[Finding], settings: dict
     empty: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     return Comparison(
         **tables(empty),
-        recognised=_columns(ratings.recognised),
+        recognised=_columns(ratings),
         findings=worst_first((found("ratings-have-errors"), *noticed)),
         settings={**settings, "comparisons": 0},
     )

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -29,10 +29,9 @@ from ordbridge.models.few_levels import FEW_LEVELS
 from ordbridge.models.fit import Fit
 from ordbridge.models.inference import bootstrap, likelihood_ratio
 from ordbridge.models.inference.hypothesis import Hypothesis, hypothesis, on_rows
-from ordbridge.models.inference.intervals import profile_end
 from ordbridge.models.inference.marginal_means import Effects
 from ordbridge.models.inference.reference_rows import reference_grid
-from ordbridge.models.inference.resampling import DrawPlan
+from ordbridge.models.inference.resampling import DrawPlan, Together
 from ordbridge.results.finding import Finding, has
 from ordbridge.support.progress import Progress
 
@@ -142,7 +141,8 @@ def latent_differences(
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stats.t.sf(np.abs(estimate / error), df)
         return Differences(error=error, p_value=p_value, **parts), student.notes if student else (), None
-    tested = [_hypothesis(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
+    weights = [_weights(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
+    tested = [hypothesis(fit, own) for own in weights]
     draws: int | None = None
     answers: list[dict[str, Any]]
     if test == "lrt":
@@ -152,40 +152,26 @@ def latent_differences(
             raise FitError("a bootstrap needs to know how to draw")
         answers = _bootstrap(fit, tested, resampling)
         draws = max(answer["draws"] for answer in answers)
+    profile = cache(lambda: engine_module("fast").profile(on_rows(fit.problem, fit.estimates.rows)))
     intervals = [
-        _profile_interval(fit, found.cells[i], found.cells[j], answer["factor"])
-        for (i, j), answer in zip(pairs, answers, strict=True)
+        _profile_interval(profile, own, answer["factor"]) for own, answer in zip(weights, answers, strict=True)
     ]
     p_value = np.array([answer["p_value"] for answer in answers], dtype=float)
     notes = tuple(dict.fromkeys(note for answer in answers for note in answer["notes"]))
     return Differences(error=error, p_value=p_value, intervals=tuple(intervals), **parts), notes, draws
 
 
-def _profile_interval(fit: Fit, first: str, second: str, factor: float) -> Interval:
+def _profile_interval(profile: Callable[[], Any], weights: dict[str, float], factor: float) -> Interval:
     """Return the interval of a pair as a function of α: where the likelihood ratio reaches factor × quantile of χ²."""
     from scipy import stats
 
     def limits(alpha: float) -> tuple[float, float]:
-        profile = _profile(fit, first, second)
-        wanted = ("fixed", f"system{first}")
-        place = next(k for k, one in enumerate(profile.quantities) if (one.effect, one.term) == wanted)
+        known = profile()
+        own = [weights.get(one.term, 0.0) if one.effect == "fixed" else 0.0 for one in known.quantities]
         limit = math.sqrt(factor * stats.chi2.isf(alpha, 1))
-        try:
-            return profile_end(profile, place, -1, limit), profile_end(profile, place, 1, limit)
-        except FitError:
-            return math.nan, math.nan
+        return known.end(own, -1, limit), known.end(own, 1, limit)
 
     return limits
-
-
-def _profile(fit: Fit, first: str, second: str) -> Any:
-    """Return the likelihood as a function of the difference of two systems: the second is made the reference level."""
-    system = fit.problem.columns["system"]
-    levels = (second, first, *(name for name in system.levels if name not in (first, second)))
-    place = np.array([levels.index(name) for name in system.levels])
-    codes = np.where(system.missing, -1, place[system.values])
-    columns = dict(fit.problem.columns) | {"system": replace(system, values=codes, levels=levels)}
-    return engine_module("fast").profile(on_rows(replace(fit.problem, columns=columns), fit.estimates.rows))
 
 
 def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[dict[str, Any]]:
@@ -194,17 +180,17 @@ def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[
     wanted = how.draws or draws_for(fit.n_obs * how.families)
     early = how.draws is None
     first, every = ((-(-n // pairs) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
-    begun = [
-        bootstrap.ratios_of(fit, one, DrawPlan(every, how.seed, how.jobs, how.store, tell))
-        for one, tell in zip(tested, _over_all(how.progress, pairs), strict=True)
-    ]
-    ratios = [list(islice(drawn, first if early else every)) for _, drawn, _ in begun]
+    given = bootstrap.larger_of(fit)
+    begun = [bootstrap.prepare(fit, one, how.seed, given) for one in tested]
+    plan = DrawPlan(every, how.seed, how.jobs, how.store, how.progress)
+    drawn = Together([comparison for comparison, _, _ in begun], plan)
+    ratios = drawn.until([first if early else every] * pairs)
 
     def answers() -> list[dict[str, Any]]:
-        together = np.concatenate([np.array(own) for own in ratios])
+        together = np.concatenate(ratios).ravel()
         answered = []
-        for (observed, _, notes), own in zip(begun, ratios, strict=True):
-            used = together if how.pooled else np.array(own)
+        for (_, observed, notes), own in zip(begun, ratios, strict=True):
+            used = together if how.pooled else np.ravel(own)
             answered.append(
                 bootstrap.corrected(observed, 1, used) | {"notes": notes, "factor": float(np.nanmean(used))}
             )
@@ -214,9 +200,7 @@ def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[
     clear = [not early or _is_clear(answer, how.levels) for answer in found]
     if all(clear):
         return found
-    for place, (_, drawn, _) in enumerate(begun):
-        if how.pooled or not clear[place]:
-            ratios[place] += drawn
+    ratios = drawn.until([first if sure and not how.pooled else every for sure in clear])
     return answers()
 
 
@@ -229,25 +213,8 @@ def _is_clear(answer: dict[str, Any], levels: tuple[float, float]) -> bool:
     return high < levels[0] or low > levels[1]
 
 
-def _over_all(progress: Callable[[Progress], None] | None, pairs: int) -> list[Callable[[Progress], None] | None]:
-    """Return for each pair what is told its progress and tells that of all; pairs take turns."""
-    if progress is None:
-        return [None] * pairs
-    done, failed = [0] * pairs, [0] * pairs
-
-    def of(pair: int) -> Callable[[Progress], None]:
-        def told(one: Progress) -> None:
-            done[pair], failed[pair] = one.done, one.failures
-            left = pairs * one.total - sum(done)
-            seconds = left / one.rate if one.rate else None
-            progress(replace(one, done=sum(done), total=pairs * one.total, seconds_left=seconds, failures=sum(failed)))
-
-        return told
-
-    return [of(pair) for pair in range(pairs)]
-
-
-def _hypothesis(fit: Fit, weights: np.ndarray) -> Hypothesis:
+def _weights(fit: Fit, combination: np.ndarray) -> dict[str, float]:
+    """Return the coefficients that make up a difference, with their weights."""
     e = fit.estimates
     names = [term for term, effect in zip(e.terms, e.effects, strict=True) if effect == "fixed"]
-    return hypothesis(fit, {name: float(w) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-12})
+    return {name: float(w) for name, w in zip(names, combination, strict=True) if abs(w) > 1e-12}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_MEANS = 12  # that are told in the results
 MANY_SYSTEMS = 12  # more of them are shown in clusters, and all in the report
-MOST_CLUSTERS = 10  # lines of the terminal, over all criteria
+MOST_CLUSTERS, LINES_EACH = 12, 2  # lines for clusters, of which the sentences on each criterion take some
 LINE, NAMED = 62, 36  # characters for the columns of a cluster, and for its names: the rest counts how many more
 FEW_SYSTEMS = 5  # with more of them the table says which places each can have
 TESTS = {
@@ -136,10 +137,26 @@ def many_systems(comparison: Comparison) -> bool:
     return comparison.settings["reference"] is None and most > MANY_SYSTEMS
 
 
+def within_terminal(comparison: Comparison, grid: ShownTable) -> list[ShownTable]:
+    """Return the table below sentences on each criterion, shorter where they leave little room."""
+    n, rows = len(comparison.criteria), grid.table.num_rows
+    room = max(3, MOST_CLUSTERS - LINES_EACH * n)
+    if many_systems(comparison):
+        return [grid] if LINES_EACH * n < MOST_CLUSTERS - LINES_EACH else []
+    if n == 1 or comparison.settings["reference"] is not None:
+        return [grid]
+    what = "A letter in common: no significant difference."
+    if rows > room:
+        what = f"{room - 1} of {rows} systems (all: --details). {what}"
+        return [replace(grid, table=grid.table.slice(0, room - 1), caption=what)]
+    return [replace(grid, caption=what)]
+
+
 def clusters_grid(comparison: Comparison) -> ShownTable:
     """Return a row for each cluster of systems, best first: the first rows of each criterion."""
     found: dict[str, list[Any]] = {"criterion": [], "places": [], "rating": [], "systems": []}
-    hidden, most = 0, max(2, MOST_CLUSTERS // len(comparison.criteria))
+    n = len(comparison.criteria)
+    hidden, most = 0, min(10, max(1, (MOST_CLUSTERS - LINES_EACH * n) // n))
     for criterion in comparison.criteria:
         unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
         rows = comparison.rows("ranking", criterion)
@@ -167,6 +184,8 @@ def again(comparison: Comparison) -> str:
         return ""
     where = [f" for {row['criterion']}" if row["criterion"] else "" for row in known]
     of = [f"{100 * row['stable_ranking']:.0f} %{place}" for row, place in zip(known, where, strict=True)]
+    if len(of) > LINES_EACH:
+        of = [f"{100 * min(row['stable_ranking'] for row in known):.0f} % or more on each criterion"]
     return f"Chance that a repetition keeps the order of all pairs that differ: {listed(of)}."
 
 
@@ -365,7 +384,7 @@ def _models(comparison: Comparison) -> list[str]:
         text = f"a {KINDS[row['model']].name}{link}, {row['formula']}, {how}"
         told.setdefault((row["estimand"], text), []).append(row["criterion"] or "")
     sentences = []
-    for (estimand, text), criteria in told.items():
+    for (estimand, text), criteria in sorted(told.items(), key=lambda one: one[0][1].endswith("likewise")):
         of = f" of {listed(criteria)}" if len(comparison.criteria) > 1 and len(told) > len(MODELS_OF) else ""
         sentences.append(f"{MODELS_OF[estimand]}{of} come from {text}.")
     if comparison.settings["formula"] is None and any("|" in formula for _, formula in told):

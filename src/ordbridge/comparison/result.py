@@ -149,6 +149,10 @@ class Comparison(Result):
             return [paper.clusters_grid(self)]
         return [paper.ratings_grid(self) if len(self.criteria) > 1 else paper.ranking_grid(self)]
 
+    def brief(self) -> Sequence[ShownTable]:
+        """Return the same in fewer lines, where sentences on several criteria leave little room."""
+        return paper.within_terminal(self, self.main()[0]) if self.criteria else []
+
     def on_request(self) -> Mapping[str, Sequence[Block]]:
         """Return the differences between all pairs, and how they were tested."""
         if not self.criteria:

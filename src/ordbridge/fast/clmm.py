@@ -18,6 +18,7 @@ from ordbridge.fast.structure import Structure
 __all__ = ["BOUNDARY", "ClmmSolution", "fit_clmm", "maximised_clmm"]
 
 BOUNDARY = 1e-3  # Cholesky diagonals below it are left out of the Hessian, as ordinal does
+LEAST = 0.2  # of a given start's standard deviations, relative to the usual start
 SMALL_SD, LARGE_SD = 0.05, 2.5  # an end with a first standard deviation below or any above is doubtful
 SEARCH, CLOSE, EXACT = 1e-3, 3e-5, 1e-6  # how closely modes are found: during the search, in differences, at the end
 DIFFERENCE = 1e-5
@@ -53,7 +54,12 @@ class ClmmSolution:
 
 
 def fit_clmm(
-    ratings: Responses, structure: Structure, layout: Layout, timeout: float | None = None, nAGQ: int = 1
+    ratings: Responses,
+    structure: Structure,
+    layout: Layout,
+    timeout: float | None = None,
+    nAGQ: int = 1,
+    near: np.ndarray | None = None,
 ) -> ClmmSolution:
     """Fit a cumulative link mixed model.
 
@@ -68,6 +74,8 @@ def fit_clmm(
     nAGQ
         Nodes of adaptive Gauss-Hermite quadrature, for one grouping factor with one effect; 1 is Laplace's
         approximation, for any random effects.
+    near
+        Entries of the Cholesky factors to start from, such as those from which the rows were drawn.
 
     References
     ----------
@@ -76,7 +84,7 @@ def fit_clmm(
     clock = Clock(timeout)
     own, scale = ratings.ordered(structure.order).unit()
     n_mean = own.size
-    laplace, found = _searched(own, structure, layout, clock, nAGQ)
+    laplace, found = _searched(own, structure, layout, clock, nAGQ, near)
     best, free, hessian = _finish_one(laplace, found.ends, n_mean, layout, clock, own.link in SEVERAL_MAXIMA)
     x = best.x
     scale = np.concatenate([scale, layout.entry_scales])
@@ -98,7 +106,12 @@ def fit_clmm(
 
 
 def maximised_clmm(
-    ratings: Responses, structure: Structure, layout: Layout, timeout: float | None = None, nAGQ: int = 1
+    ratings: Responses,
+    structure: Structure,
+    layout: Layout,
+    timeout: float | None = None,
+    nAGQ: int = 1,
+    near: np.ndarray | None = None,
 ) -> float:
     """Return the highest log likelihood alone; arguments as of :func:`fit_clmm`.
 
@@ -107,7 +120,7 @@ def maximised_clmm(
     """
     clock = Clock(timeout)
     own, _ = ratings.ordered(structure.order).unit()
-    laplace, found = _searched(own, structure, layout, clock, nAGQ)
+    laplace, found = _searched(own, structure, layout, clock, nAGQ, near)
     best, modes = found.ends[0]
     if best.converged and own.link not in SEVERAL_MAXIMA:
         laplace.modes, laplace.closeness = modes, EXACT
@@ -129,12 +142,12 @@ def laplace_objective(
 
 
 def _searched(
-    own: Responses, structure: Structure, layout: Layout, clock: Clock, nAGQ: int
+    own: Responses, structure: Structure, layout: Layout, clock: Clock, nAGQ: int, near: np.ndarray | None
 ) -> tuple[_core.Laplace, Found]:
     """Return the objective of sorted and scaled rows, and where searches of it ended."""
     laplace = laplace_objective(own, structure, layout, nAGQ)
     if own.link not in SEVERAL_MAXIMA:
-        return laplace, _search(laplace, own, layout, clock)
+        return laplace, _search(laplace, own, layout, clock, near)
     coefficients = slice(own.n_alpha, own.n_alpha + own.X.shape[1])
 
     def objective(entries: np.ndarray, with_predictors: bool) -> _core.Laplace:
@@ -144,14 +157,19 @@ def _searched(
     return laplace, search_nested_models(objective, _start(own, layout), coefficients, layout, clock)
 
 
-def _start(ratings: Responses, layout: Layout) -> Start:
+def _start(ratings: Responses, layout: Layout, near: np.ndarray | None = None) -> Start:
     """Return the usual start: the fit without random effects, stretched to the latent variance with them."""
     mean = fit_clm(ratings).parameters
     sd = 0.5 * LATENT_SD[ratings.link]
 
     def start(factor: float, correlation: float) -> np.ndarray:
         entries = factor * np.where(layout.diagonal, sd, correlation * sd)
-        spread = np.sqrt(1.0 + factor**2 * 0.25 * layout.mean_square)
+        share = 0.25 * factor**2
+        if near is not None and (factor, correlation) == (1.0, 0.0):
+            scaled = near * layout.entry_scales  # not from zero, where the gradient is zero, too
+            entries = np.where(layout.diagonal, np.maximum(scaled, LEAST * sd), scaled)
+            share = 0.25 * float(np.mean((entries[layout.diagonal] / sd) ** 2))
+        spread = np.sqrt(1.0 + share * layout.mean_square)
         wider = mean * spread  # thresholds and coefficients are further apart given the random effects
         wider[ratings.log_scale] = mean[ratings.log_scale]
         return np.concatenate([wider, entries])
@@ -173,10 +191,12 @@ def _other_starts(found: Minimum, mean: int, layout: Layout) -> list[tuple[float
     return correlated + ([(0.1, 0.0), (20.0, 0.0), (35.0, 0.0)] if far else [])
 
 
-def _search(laplace: _core.Laplace, ratings: Responses, layout: Layout, clock: Clock) -> Found:
+def _search(
+    laplace: _core.Laplace, ratings: Responses, layout: Layout, clock: Clock, near: np.ndarray | None = None
+) -> Found:
     """Minimise from one start, and from others if the first end is doubtful; return the ends, best first."""
     laplace.closeness = SEARCH
-    start = _start(ratings, layout)
+    start = _start(ratings, layout, near)
     at_zero = np.zeros(layout.structure.core.effects)
     ends: list[End] = []
     waiting = [(1.0, 0.0)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ordbridge import __version__
 from ordbridge.fast.clm import fit_clm
+from ordbridge.fast.clmm import ClmmSolution
 from ordbridge.fast.flags import (
     clm_conditions,
     clmm_conditions,
@@ -35,7 +36,7 @@ from ordbridge.models.columns import Column
 from ordbridge.models.problem import Estimates, Problem, RandomTerm
 from ordbridge.results.finding import Finding
 
-__all__ = ["estimate_clm", "estimate_clmm", "estimate_lm", "estimate_lmer", "term_blocks", "theta_of"]
+__all__ = ["clmm_estimates", "estimate_clm", "estimate_clmm", "estimate_lm", "estimate_lmer", "term_blocks", "theta_of"]
 
 
 def estimate_clm(problem: Problem) -> Estimates:
@@ -60,11 +61,17 @@ def estimate_clm(problem: Problem) -> Estimates:
     )
 
 
-def estimate_clmm(problem: Problem) -> Estimates:
-    """Fit a cumulative link mixed model."""
+def estimate_clmm(problem: Problem, near: Estimates | None = None) -> Estimates:
+    """Fit a cumulative link mixed model; the search starts from random effects like those of ``near``."""
     ready, value = with_response(problem)
     ratings, levels = ratings_of(problem, ready, value)
-    found = solve_clmm(problem, ready, ratings)
+    return clmm_estimates(problem, ready, ratings, levels, solve_clmm(problem, ready, ratings, near))
+
+
+def clmm_estimates(
+    problem: Problem, ready: Design, ratings: Responses, levels: tuple[str, ...], found: ClmmSolution
+) -> Estimates:
+    """Return the estimates of a cumulative link mixed model that has been fitted."""
     said, vcov, converged, singular = clmm_conditions(found, ratings, _separated(ready, ratings, levels))
     return _ordinal_estimates(
         ready,

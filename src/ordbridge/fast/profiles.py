@@ -10,6 +10,11 @@ deviation by
 
 with σ at its held value, or at the held standard deviation over the length of its row of the relative factor
 (Bates et al. 2015, section 5.1, whose deviance function of standard deviations this is).
+
+References
+----------
+Venzon, D. J. & Moolgavkar, S. H. (1988). A method for computing profile-likelihood-based confidence intervals. Applied
+Statistics 37, 87–94.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ __all__ = ["ClmProfile", "ClmmProfile", "LmProfile", "LmerProfile", "Profile", "
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 NOWHERE = 1e300  # stands for an infinite loss, with which no search can do anything
+END_STEPS, END_CLOSE = 40, 1e-4  # the latter in standard errors; what is left after the step is of its square
 STEEPEST = 1e-5  # gradient that is left at an optimum: its log likelihood is then exact to 1e-8
 
 
@@ -65,6 +71,10 @@ class ClmProfile:
         self._loss, self._jacobian = _core.Ratings(**ratings.arguments()), ratings.jacobian
         self._x, self._vcov = x, vcov
 
+    def end(self, weights: Sequence[float], side: int, limit: float) -> float:
+        """Return where the log likelihood of a combination of quantities has fallen by limit² / 2, or NaN."""
+        return _end(self._loss, self._x, _usable(self._vcov), np.asarray(weights), side, limit)
+
     def at(self, k: int, value: float) -> float:
         """Return the highest log likelihood with quantity ``k`` held at a value."""
         start = _tangent(self._x, self._vcov, k, value)
@@ -89,6 +99,8 @@ class ClmmProfile:
         vcov: np.ndarray,
         loglik: float,
         nAGQ: int = 1,
+        free: np.ndarray | None = None,
+        hessian: np.ndarray | None = None,
     ) -> None:
         self.quantities, self.loglik = tuple(quantities), loglik
         own, scale = ratings.ordered(structure.order).unit()
@@ -101,12 +113,26 @@ class ClmmProfile:
         self._rows = _rows(layout)
         self._laplace(self._x)
         self._modes = self._laplace.modes
+        self._inverse = np.eye(self._x.size) * 0.1
+        self._inverse[: self._mean, : self._mean] = _usable(self._vcov)
+        if free is not None and hessian is not None:
+            places = np.ix_(free, free)
+            self._inverse = np.zeros((self._x.size, self._x.size))  # what the Hessian leaves out stays where it is
+            self._inverse[places] = np.linalg.inv(hessian / np.outer(self._scale[free], self._scale[free]))
+
+    def end(self, weights: Sequence[float], side: int, limit: float) -> float:
+        """Return where the log likelihood of a combination of coefficients has fallen by limit² / 2, or NaN.
+
+        ``weights`` has a number for each quantity, zero for standard deviations.
+        """
+        self._laplace.modes = self._modes
+        whole = np.zeros(self._x.size)
+        whole[: self._mean] = np.asarray(weights)[: self._mean] / self._scale[: self._mean]
+        return _end(self._laplace, self._x, self._inverse, whole, side, limit)
 
     def at(self, k: int, value: float) -> float:
         """Return the highest log likelihood with quantity ``k`` held at a value."""
         self._laplace.modes = self._modes
-        inverse = np.eye(self._x.size) * 0.1
-        inverse[: self._mean, : self._mean] = _usable(self._vcov)
         if k < self._mean:
             places = np.array([k])
             start = self._x.copy()
@@ -117,7 +143,7 @@ class ClmmProfile:
         else:
             places = self._mean + self._rows[k - self._mean]
             start = self._x
-        return -_held(self._laplace, start, places, value * self._scale[places[0]], inverse)
+        return -_held(self._laplace, start, places, value * self._scale[places[0]], self._inverse)
 
 
 class LmerProfile:
@@ -256,6 +282,37 @@ def _held(objective: Objective, start: np.ndarray, places: np.ndarray, value: fl
     if np.abs(done.jac).max() > 100 * STEEPEST:  # the first idea of the Hessian may have been a bad one
         done = minimize(loss, done.x, jac=True, method="BFGS", options={"gtol": STEEPEST})
     return float(done.fun) if done.fun < NOWHERE else np.inf
+
+
+def _end(
+    objective: Objective, x: np.ndarray, inverse: np.ndarray, weights: np.ndarray, side: int, limit: float
+) -> float:
+    """Return the lowest or highest ``weights @ x`` where the loss is above its minimum by at most limit² / 2, or NaN.
+
+    With loss f, gradient g and approximate Hessian H at x, the best step of the quadratic model is d = H⁻¹ (μ w − g),
+    with μ so that the model has the wanted loss at its end (Venzon & Moolgavkar 1988, with BFGS's updates of H⁻¹).
+    """
+    B, z = _positive(inverse), x
+    loss, gradient = objective(x)
+    wanted = loss + 0.5 * limit**2
+    step = side * limit * B @ weights / np.sqrt(weights @ B @ weights)
+    for _ in range(END_STEPS):
+        tried, new = objective(z + step)
+        if not tried < wanted + limit**2 + 1.0:  # too far out, or nowhere
+            step = 0.5 * step
+            continue
+        z, change = z + step, new - gradient
+        loss, gradient = tried, new
+        if (along := step @ change) > 0:
+            moved = B @ change
+            B = B + (along + change @ moved) / along**2 * np.outer(step, step)
+            B -= (np.outer(moved, step) + np.outer(step, moved)) / along
+        slope = B @ gradient
+        size = 2.0 * (wanted - loss) + gradient @ slope
+        step = side * np.sqrt(max(size, 0.0) / (weights @ B @ weights)) * (B @ weights) - slope
+        if size > 0 and step @ np.linalg.solve(B, step) < END_CLOSE**2:
+            return float(weights @ (z + step))
+    return np.nan
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:

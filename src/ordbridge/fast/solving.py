@@ -14,7 +14,7 @@ from ordbridge.fast.memory import check_memory
 from ordbridge.fast.model_frame import ELSEWHERE, Design, design, response
 from ordbridge.fast.ratings import Responses
 from ordbridge.models.columns import Column
-from ordbridge.models.problem import Problem
+from ordbridge.models.problem import Estimates, Problem
 
 __all__ = [
     "maximise_clmm",
@@ -102,11 +102,30 @@ def more_rows_than_columns(ready: Design) -> tuple[int, int]:
     return n, p
 
 
-def solve_clmm(problem: Problem, ready: Design, ratings: Responses) -> ClmmSolution:
-    """Find the optimum of a clmm."""
+def solve_clmm(problem: Problem, ready: Design, ratings: Responses, near: Estimates | None = None) -> ClmmSolution:
+    """Find the optimum of a clmm; the search starts from random effects like those of ``near``."""
     structure, layout = ready.crossed
     check_memory(structure, layout)
-    return fit_clmm(ratings, structure, layout, problem.timeout, problem.nAGQ or 1)
+    return fit_clmm(ratings, structure, layout, problem.timeout, problem.nAGQ or 1, _entries_near(ready, near))
+
+
+def _entries_near(ready: Design, near: Estimates | None) -> np.ndarray | None:
+    """Return the entries of the Cholesky factors of another fit's covariances, if it has the same random effects."""
+    if near is None:
+        return None
+    covariances = {(term.group, term.terms): term.covariance for term in near.random}
+    if not all((part.group, part.names) in covariances for part in ready.random):
+        return None
+    structure, layout = ready.crossed
+    factors = [np.zeros((size, size)) for size in (sum(own) for own in layout.blocks)]
+    factors = [factors[structure.factors.index(f)] for f in range(len(factors))]
+    for part, (f, own) in zip(ready.random, ready.places, strict=True):
+        # of a covariance that may be singular: R' of a QR decomposition of its root
+        values, vectors = np.linalg.eigh(covariances[part.group, part.names])
+        root = np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0.0))).T)[1].T
+        factors[f][own, own] = root * np.where(np.diag(root) < 0, -1.0, 1.0)
+    places = zip(layout.factor, layout.row, layout.column, strict=True)
+    return np.array([factors[structure.factors[f]][a, b] for f, a, b in places])
 
 
 def solve_lmer(problem: Problem, ready: Design, value: Column) -> LmerSolution:
@@ -114,16 +133,17 @@ def solve_lmer(problem: Problem, ready: Design, value: Column) -> LmerSolution:
     return _of_lmer(fit_lmer, problem, ready, value)
 
 
-def maximise_clmm(problem: Problem) -> float:
-    """Return the highest log likelihood of a clmm."""
+def maximise_clmm(problem: Problem, near: Estimates | None = None) -> float:
+    """Return the highest log likelihood of a clmm; the search starts from random effects like those of ``near``."""
     ready, value = with_response(problem)
     structure, layout = ready.crossed
     check_memory(structure, layout)
-    return maximised_clmm(ratings_of(problem, ready, value)[0], structure, layout, problem.timeout, problem.nAGQ or 1)
+    ratings, _ = ratings_of(problem, ready, value)
+    return maximised_clmm(ratings, structure, layout, problem.timeout, problem.nAGQ or 1, _entries_near(ready, near))
 
 
-def maximise_lmer(problem: Problem) -> float:
-    """Return the highest log likelihood of an lmer, or the highest restricted one."""
+def maximise_lmer(problem: Problem, near: Estimates | None = None) -> float:
+    """Return the highest log likelihood of an lmer, or the highest restricted one; it is found soon from anywhere."""
     return _of_lmer(maximised_lmer, problem, *with_response(problem))
 
 

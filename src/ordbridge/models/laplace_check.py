@@ -32,7 +32,7 @@ import numpy as np
 
 from ordbridge.formula import names
 from ordbridge.models import predict as prediction
-from ordbridge.models.links import LINKS
+from ordbridge.models.engines import engine_module
 from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.results.finding import Finding, found
 
@@ -41,7 +41,9 @@ from ordbridge.results.finding import Finding, found
 TOO_LOW, TOO_HIGH = 0.2, -0.1
 QUADRATURE_ERROR = 0.05  # in log likelihood, of all levels together; little, because more points cost little
 NODES = np.linspace(-10.0, 10.0, 41)  # in standard deviations of the approximating normal density
-MIRRORED = {"probit": "probit", "logit": "logit", "cauchit": "cauchit", "cloglog": "loglog", "loglog": "cloglog"}
+AT_A_TIME = 30_000  # numbers of which an array has no more, if a row has fewer
+BEYOND = 1e150  # stands for a cut-point at infinity
+IMPOSSIBLE = np.log(1e-300)
 DOUBLY, WIDTH = np.linspace(-8.0, 8.0, 321), 0.01  # u - mode = WIDTH sinh(s): from 5e-4 to 15
 DIFFERENCE = 1e-3  # step of second differences on the latent scale
 LAPLACE = "laplace-fails"
@@ -139,8 +141,10 @@ class _Loss:
     weight: np.ndarray
 
     def at(self, moved: np.ndarray | float) -> np.ndarray:
-        upper, lower = (self.upper - moved) / self.sigma, (self.lower - moved) / self.sigma
-        return -self.weight * _log_probability(self.link, upper, lower)
+        ends = ((end - moved) / self.sigma for end in (self.upper, self.lower))
+        upper, lower = (np.clip(end, -BEYOND, BEYOND) for end in ends)
+        found = engine_module("fast").log_probabilities(self.link, upper, lower)
+        return -self.weight * np.maximum(found, IMPOSSIBLE)
 
     def bend(self) -> np.ndarray:
         return (self.at(DIFFERENCE) + self.at(-DIFFERENCE) - 2.0 * self.at(0.0)) / DIFFERENCE**2
@@ -159,14 +163,17 @@ def _group_error(loss: _Loss, group: str, found: Estimates, rows: Matrices) -> G
     np.add.at(curvature, level, loss.bend()[:, None, None] * z[:, :, None] * z[:, None, :])
     size, axes = np.linalg.eigh(curvature)
     sd = 1.0 / np.sqrt(np.maximum(size, 1.0))  # the prior alone has curvature 1; less is rounding
+    together = max(1, AT_A_TIME // len(here))
     for a in range(z.shape[1]):
         axis = axes[:, :, a] * sd[:, a, None]
         along = np.einsum("ij,ij->i", z, axis[level])
         heights = np.empty((NODES.size, levels))
-        for k, t in enumerate(NODES):
-            change = loss.at(t * along) - here
-            prior = t * np.einsum("ij,ij->i", u, axis) + 0.5 * t**2 * sd[:, a] ** 2
-            heights[k] = -(np.bincount(level, change, levels) + prior)
+        slope = np.einsum("ij,ij->i", u, axis)
+        for first in range(0, NODES.size, together):
+            nodes = NODES[first : first + together, None]
+            changes = loss.at(nodes * along) - here
+            sums = [np.bincount(level, change, levels) for change in changes]
+            heights[first : first + together] = -(np.array(sums) + nodes * slope + 0.5 * nodes**2 * sd[:, a] ** 2)
         top = heights.max(axis=0)
         step = NODES[1] - NODES[0]
         error += top + np.log(np.exp(heights - top).sum(axis=0) * step / np.sqrt(2.0 * np.pi))
@@ -177,15 +184,3 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     some = values > 1e-8 * max(values[-1], 1e-8)
     return vectors[:, some] * np.sqrt(values[some])
-
-
-def _log_probability(link: str, upper: np.ndarray, lower: np.ndarray) -> np.ndarray:
-    """Return log(F(upper) - F(lower)), from the upper tail where both are positive."""
-    cdf, tail = LINKS[link].cdf, LINKS[MIRRORED[link]].cdf
-    flip = lower > 0
-    if MIRRORED[link] == link:  # then either end needs one of the two
-        probability = cdf(np.where(flip, -lower, upper)) - cdf(np.where(flip, -upper, lower))
-        return np.log(np.maximum(probability, 1e-300))
-    with np.errstate(over="ignore"):
-        probability = np.where(flip, tail(-lower) - tail(-upper), cdf(upper) - cdf(lower))
-    return np.log(np.maximum(probability, 1e-300))

@@ -194,7 +194,7 @@ class Plan(Result):
             f"were drawn from {source} with {effect} and analysed by {model}, with "
             f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95 % "
             f"interval of its power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of "
-            f"the datasets was spent.{compared(asked['systems'])}{sizes} {' '.join(self.answer.splitlines())}"
+            f"the datasets was spent.{compared(asked['names'])}{sizes} {' '.join(self.answer.splitlines())}"
         )
 
     def references(self) -> list[str]:

@@ -221,12 +221,18 @@ def _of_reader(data: Preferences) -> PairTable:
     if not data.systems:
         raise InputError(f"{data.source} does not name the systems; give systems= with the names of a and b")
     answers = table["outcome"].to_pylist()
-    signed = [None if one is None else WORDS[one] for one in answers]
+    signed: list[int | None] = [None if one is None else WORDS[one] for one in answers]
+    count = 3
+    if data.grades:
+        most = max(abs(one) for one in data.grades if one is not None)
+        ties = 0 in data.grades
+        count = 2 * most + ties
+        signed = [one if one is None or ties else 2 * one - (1 if one > 0 else -1) for one in data.grades]
     labels = {role: table[role].to_pylist() for role in ("rater", "item")}
     criterion = table["criterion"].to_pylist()
     if _same_split(criterion, labels["item"]):
         criterion = [None] * len(criterion)  # the number of the question, which is the item
-    made = _coded(a, b, signed, 3, labels, criterion)
+    made = _coded(a, b, signed, count, labels, criterion)
     return replace(
         made, kind=data.kind, source=data.source, columns=dict(data.columns),
         findings=_left_out(sum(one is None for one in signed), len(signed)),

@@ -20,6 +20,7 @@ from ordbridge.reading.join import join_people
 from ordbridge.reading.large_files import large_file
 from ordbridge.reading.layout import recognise
 from ordbridge.reading.long_format import to_long
+from ordbridge.reading.nested import refuse_lists
 from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
 from ordbridge.reading.parts import FILE, IDS, Asked, Hints
 from ordbridge.reading.plausible import refuse_impossible
@@ -139,6 +140,8 @@ def read(
     if len(cells) == 0:
         raise InputError(f"{cells.name} has no rows")
     chosen = _chosen(cells, asked, where, ignore)
+    if not asked.rating:
+        refuse_lists(chosen.columns, chosen.name)
     chosen, asked = with_composites(chosen, _with_file(asked, chosen))
     if has_spans(chosen, asked):
         chosen, hints = scored(chosen, asked, weights)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
+from ordbridge.reading.verdicts import SIDES
 from ordbridge.reading.vocabulary import plain, words_of
 
 __all__ = ["best_worst_sets"]
 
 BEST, WORST = words_of("best"), words_of("worst")
 MOSTLY = 0.9  # share of choices that must be among what the row shows
+SLIPS = 0.02  # so small a share of choices may be slips
 FEWEST = 3  # where choices are places
 RANKS = {"best": "1", "between": "2", "worst": "3"}
 
@@ -95,10 +98,15 @@ def _ranks(sheet: Sheet, names: list[str], top: str, bottom: str) -> tuple[Cells
     return tuple(out) if present and good >= MOSTLY * present else None
 
 
+def _usual(labels: Sequence[str]) -> set[str]:
+    """Return the labels that are not slips."""
+    return {label for label, n in Counter(labels).items() if n > SLIPS * len(labels)}
+
+
 def _refuse_unshown(sheet: Sheet, top: str, bottom: str) -> None:
     """Ask where both columns name one of three systems or more, and no columns say which were shown."""
-    both = [{plain(str(c)) for c in sheet.columns[name] if not is_missing(c)} for name in (top, bottom)]
-    few = FEWEST <= len(both[0] | both[1]) <= 40 and len(both[0] & both[1]) >= 2
+    both = [_usual([plain(str(c)) for c in sheet.columns[name] if not is_missing(c)]) for name in (top, bottom)]
+    few = FEWEST <= len(both[0] | both[1]) <= 40 and len(both[0] & both[1]) >= 2 and not both[0] & {*SIDES}
     if few and not any(looks_like_ratings(sheet.columns[name]) for name in (top, bottom)):
         raise InputError(
             f"{top} and {bottom} of {sheet.name} say which is best and which is worst, but not among which; add a "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -50,8 +49,7 @@ def _criteria(ratings: RatingTable) -> Iterator[tuple[str, tuple[str, np.ndarray
     else:
         values = column.to_numpy(zero_copy_only=False).astype(float)
     if "criterion" not in table.column_names:
-        quoted = re.fullmatch(r"column ['\"](.*)['\"]", ratings.recognised.get("rating", ""))
-        yield "", (quoted[1] if quoted else "", values)
+        yield "", (ratings.column("rating") or "", values)
         return
     encoded = table["criterion"].combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ordbridge.reading.parts import IDS, short_name
 from ordbridge.reading.properties import is_constant, property_of
 from ordbridge.reading.rating_table import RatingTable
@@ -23,11 +21,7 @@ def evidence(sheet: Sheet, ratings: RatingTable) -> tuple[Finding, ...]:
     """Return one finding per column: its role with the reasons, or why it has none."""
     if len(sheet) > MOST_CELLS:
         sheet = sheet.only([place < MOST_CELLS for place in range(len(sheet))])
-    roles = {}
-    for role, source in ratings.recognised.items():
-        for name in sheet.header:
-            if source == f"column {name!r}" or re.search(rf"(^columns |, ){re.escape(name)}(,|$)", source):
-                roles[name] = role
+    roles = {name: role for role, names in ratings.taken_from.items() for name in names}
     found = []
     for name, cells in sheet.columns.items():
         content = _content(sheet, name, cells)

@@ -164,7 +164,9 @@ def _long(table: pa.Table, layout: SheetLayout) -> RatingTable | None:
             columns[f"{name} (file)" if name in ROLES else name] = own if k == 1 else own.take(pa.array(row))
     notes = (*layout.sheet.notes, *layout.notes, *systems_as_numbers(columns))
     made = pa.table(columns)
-    return RatingTable(made, dict(layout.recognised), notes, None, row + 2, layout.sheet.name)
+    return RatingTable(
+        made, dict(layout.recognised), notes, None, row + 2, layout.sheet.name, taken_from=layout.columns
+    )
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray | None:

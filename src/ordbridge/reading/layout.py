@@ -179,7 +179,8 @@ class _Finder:
             ("item", item_among, "with it alone a participant has one rating of each system"),
             ("system", system_among, "it alone has few names that differ within items and participants"),
         ):
-            found = find(free, known) if role not in self.ids else None
+            named = any(rank_of(role, short_name(name)) in (0, 1) for name in free)  # if only one label stands in it
+            found = find(free, known) if role not in self.ids and not (role == "system" and named) else None
             if found is not None:
                 self.ids[role] = found
                 known[role] = free.pop(found)
@@ -207,6 +208,11 @@ class _Finder:
         if column is None or column in self.ids.values():
             return
         labels = [label for label in dict.fromkeys(self.sheet.columns[column]) if label is not None]
+        roles = [self.ids.get(role) for role in ("participant", "item", "system")]
+        keys = [name for name in (*roles, self.ids.get("criterion")) if name in self.sheet.columns]
+        if None not in roles and self.repeats([str(name) for name in keys]) < 0.01:
+            self.notes.append(noticed("parts-are-batches", column=column))
+            return
         role = label_role(labels)
         of_one = len(ratings) == 1 or all(is_criterion(short_name(name)) for name in ratings)
         if role is None and of_one and "participant" not in self.ids:

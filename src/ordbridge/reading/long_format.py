@@ -59,8 +59,9 @@ def to_long(layout: SheetLayout, levels: Sequence[str] | None, original: pa.Tabl
     said += [*systems_as_numbers(columns), *_about_grades(layout, parsed)]
     rows = sheet.rows[row[keep]]
     return RatingTable(
-        pa.table(columns), dict(layout.recognised), tuple(said), parsed.levels, rows, sheet.name, tuple(flaws)
-    )
+        pa.table(columns), dict(layout.recognised), tuple(said), parsed.levels, rows, sheet.name, tuple(flaws),
+        taken_from=layout.columns,
+    )  # fmt: skip
 
 
 def _tidied(sheet: Sheet, layout: SheetLayout) -> tuple[Sheet, list[Finding]]:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ordbridge.errors import InputError
 from ordbridge.reading.vocabulary import criteria_in, label_role, name_words, numbered_role, rank_of
 
-__all__ = ["nested_rows", "titled"]
+__all__ = ["nested_rows", "refuse_lists", "titled"]
 
 PEOPLE = {"annotator", "rater", "worker", "participant", "judge", "user", "evaluator", "expert", "coder", "person"}
 BY_PEOPLE = {
@@ -17,6 +18,7 @@ BY_PEOPLE = {
     "labels", "answers", "judges", "participants", "reviewers",
 }  # fmt: skip
 PART = "\0part"
+LIST = "list"  # the column that says in which list a rating stands
 ALIKE = 0.5  # share of keys that objects under names have in common
 
 Record = dict[str, Any]
@@ -33,31 +35,47 @@ def nested_rows(value: Any) -> list[Record]:
     [{'text': 'a', 'worker_id': 1, 'response': 'yes'}]
     """
     rows: list[Record] = []
+    known = frozenset(_levels(value))
     for number, one in enumerate(value if isinstance(value, list) else [value], 1):
-        for row in _walk(one, {}, "", 1):
+        for row in _walk(one, {}, "", 1, known=known):
             part = row.pop(PART, None)
             rows.append(row if part is None else {"item": f"{number}.{part}", **row})
     return rows
 
 
-def _walk(value: Any, context: Record, title: str, depth: int, named: bool = False) -> Iterator[Record]:
+def _levels(value: Any) -> Iterator[str]:
+    """Yield the keys under which some record has an object of people: in others there may be one person only."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _levels(one)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if _is_level(one) and label_role([str(name) for name in one]) == "participant":
+                yield str(key)
+            yield from _levels(one)
+
+
+def _walk(
+    value: Any, context: Record, title: str, depth: int, named: bool = False, known: frozenset[str] = frozenset()
+) -> Iterator[Record]:
     """Yield the records inside a value; ``named`` where its neighbours say that its keys are names."""
     if isinstance(value, list):
         for number, one in enumerate(value, 1):
             counted = {*name_words(title)} & BY_PEOPLE and not _names_someone(one) and not _names_someone(context)
-            extra = {"annotator": f"{title} {number}"} if counted else {}
+            extra = {"annotator": f"{title} {number}", LIST: title} if counted else {}
             if not counted and _is_part(title, one):  # of a document: a sentence, a question
                 extra = {PART: f"{context.get(PART, '')}.{number}".strip(".")}
-            yield from _walk(one, context | extra, title, depth)
+            yield from _walk(one, context | extra, title, depth, known=known)
     elif named or _is_level(value):
         people = label_role([str(key) for key in value]) == "participant" and "annotator" not in context
         column = "annotator" if people else title or f"key {depth}"
         below = _have_levels(list(value.values()))
         for key, one in value.items():
-            yield from _walk(one, context | {column: str(key)}, "", depth + 1, below)
+            yield from _walk(one, context | {column: str(key)}, "", depth + 1, below, known)
     else:
-        own = {key: cell for key, cell in value.items() if not _is_nest(cell)}
-        nests = {key: cell for key, cell in value.items() if _is_nest(cell)}
+        alone = {key for key in known & value.keys() if isinstance(value[key], Mapping) and value[key]}
+        own = {key: cell for key, cell in value.items() if not _is_nest(cell) and key not in alone}
+        nests = {key: cell for key, cell in value.items() if key not in own}
         if _names_someone(value) and not any(_holds_people(cell) for cell in nests.values()):
             own, nests = dict(value), {}  # what somebody said, with remarks inside
         alike = {key: cell for key, cell in own.items() if isinstance(cell, Mapping) and _has_nests(cell)}
@@ -75,7 +93,7 @@ def _walk(value: Any, context: Record, title: str, depth: int, named: bool = Fal
         if not nests:
             yield here
         for key, cell in nests.items():
-            yield from _walk(cell, here, key, depth)
+            yield from _walk(cell, here, key, depth, named=key in alone, known=known)
 
 
 def _outputs(own: Record) -> Record:
@@ -87,6 +105,17 @@ def _outputs(own: Record) -> Record:
             groups.setdefault(stem, {})[key] = cell
     found = [group for group in groups.values() if len(group) > 1]
     return found[0] if len(found) == 1 else {}
+
+
+def refuse_lists(columns: Mapping[str, list[str | None]], name: str) -> None:
+    """Ask which of several lists of ratings is meant: experts and a crowd are not raters of one kind."""
+    lists = [one for one in dict.fromkeys(columns.get(LIST, ())) if one is not None]
+    places = {str(cell).rpartition(" ")[0] for cell in columns.get("annotator", ()) if cell is not None}
+    if len(lists) > 1 and {*lists} == places:
+        raise InputError(
+            f"the ratings of a text stand in several lists in {name}: {', '.join(lists)}. Choose one, "
+            f"as where='{LIST} == {lists[0]}'"
+        )
 
 
 def _is_part(title: str, one: Any) -> bool:

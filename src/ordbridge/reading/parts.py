@@ -76,6 +76,17 @@ class SheetLayout:
     notes: tuple[Finding, ...]
     left_out: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns that each role was taken from."""
+        found: dict[str, tuple[str, ...]] = {
+            role: (name,) for role, name in self.ids.items() if name in self.sheet.columns
+        }
+        for role in IDS:
+            if names := tuple(dict.fromkeys(one.sources[role] for one in self.ratings if role in one.sources)):
+                found[role] = names
+        return found | {"rating": tuple(one.column for one in self.ratings)}
+
 
 def short_name(column: str) -> str:
     """Return a column's name without what an export puts before it.

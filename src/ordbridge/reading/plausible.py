@@ -66,7 +66,7 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
             return
     share = _repeats(parts)
     apart = _apart(table, parts, np.asarray(ratings.rows)) if share > SOME_REPEATS else []
-    names = {role: _column(ratings, role) for role in roles}
+    names = {role: ratings.column(role) for role in roles}
     if share > SOME_REPEATS and names["participant"] and _are_numbers(table["participant"]):
         studies = [name for name in apart if {*name_words(name)} & STUDIES]
         if studies:
@@ -91,11 +91,6 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
         )
     if asked.participant is None and names["participant"]:
         _refuse_places(table, ratings, names["participant"])
-
-
-def _column(ratings: RatingTable, role: str) -> str | None:
-    quoted = re.fullmatch(r"column ['\"](.*)['\"]", ratings.recognised.get(role, ""))
-    return quoted[1] if quoted else None
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
@@ -141,7 +136,7 @@ def _may_name(column: pa.ChunkedArray) -> bool:
 
 def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
     """Ask whether raters 1, 2, 3 are people or the first, second and third rating of each text."""
-    if _ID.fullmatch(column) or "column" not in ratings.recognised["participant"]:
+    if _ID.fullmatch(column):
         return
     people = pc.unique(table["participant"]).to_pylist()
     counted = {name: match for name in people if (match := _PLACE.fullmatch(str(name)))}

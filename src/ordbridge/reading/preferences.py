@@ -12,10 +12,12 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
+from ordbridge.reading.pair_column import pairs_by_name
 from ordbridge.reading.parts import Asked, short_name
 from ordbridge.reading.properties import is_constant, property_of
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
+from ordbridge.reading.verdicts import SIDES, grades, refuse_undirected
 from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
 
 __all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
@@ -27,7 +29,6 @@ TIES = words_of("ties")
 BEST, WORST = words_of("best"), words_of("worst")
 TEXTS = words_of("outputs")
 TAGS = {"tag", "id", "name", "type", "label", "origin", "version", "from", "by", "source", "kind", "group", "condition"}
-SIDES = {"a": 0, "b": 1, "1": 0, "2": 1, "left": 0, "right": 1, "first": 0, "second": 1, "links": 0, "rechts": 1}
 YES, NO = {"true", "yes", "ja", "oui", "si", "1"}, {"false", "no", "nein", "non", "0"}
 SOURCES = {
     "article",
@@ -63,12 +64,15 @@ class Preferences:
         The name of the file.
     columns
         From which columns systems and outcome were taken.
+    grades
+        Of graded verdicts how much better a is in each row, from 1, or b, from −1 down; otherwise empty.
     """
 
     table: pa.Table
     kind: str
     source: str
     columns: Mapping[str, str]
+    grades: tuple[int | None, ...] = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -96,6 +100,7 @@ class _Found:
     columns: dict[str, str]
     rater: str | None = None
     criterion: str | None = None
+    grades: tuple[int | None, ...] = ()
 
 
 def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = None) -> None:
@@ -138,7 +143,9 @@ def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = N
     used = {name for one in found for name in one.columns["outcome"].split(", ")}
     if asked.rating and not used & {*asked.rating}:
         return None  # the user knows ratings beside the comparisons
-    return Preferences(finder.table(found), found[0].kind, sheet.name, found[0].columns)
+    graded = all(one.grades for one in found)
+    degrees = tuple(grade for one in found for grade in one.grades) if graded else ()
+    return Preferences(finder.table(found), found[0].kind, sheet.name, found[0].columns, degrees)
 
 
 class _PreferenceFinder:
@@ -174,7 +181,17 @@ class _PreferenceFinder:
             return found
         if self.is_rated():
             return []
-        return self.flagged() or self.one_column() or self.ranks_by_system() or self.long_ranks()
+        return self.flagged() or self.one_column() or self.by_name() or self.ranks_by_system() or self.long_ranks()
+
+    def by_name(self) -> list[_Found]:
+        """Find verdicts that are names of systems, without a column for each of both."""
+        found = pairs_by_name(self.sheet, self.words, {*SIDES, *YES, *NO})
+        self.shown |= {name for *_, systems, verdict in found for name in (systems, verdict)}
+        return [
+            _Found("pairs", (a, b), (said,), {"systems": systems, "outcome": verdict},
+                   criterion=verdict if len(found) > 1 else None)
+            for a, b, said, systems, verdict in found
+        ]  # fmt: skip
 
     def is_rated(self) -> bool:
         """Tell whether something else in the sheet is called a rating and looks like one."""
@@ -275,7 +292,10 @@ class _PreferenceFinder:
             number = [word for word in self.words[a] if word.isdigit() and word not in (side_a, side_b)]
             own = {name: rest for name, rest in verdicts.items() if len(pairs) == 1 or rest[-1:] == number[-1:]}
             for name, rest in own.items():
-                cells = self.outcome(name, (a, b), (side_a, side_b))
+                if {*self.words[name]} & VERDICTS:
+                    refuse_undirected(name, self.sheet.columns[name], self.sheet.name)
+                degrees = grades(self.sheet.columns[name])
+                cells = self.outcome(name, (a, b), (side_a, side_b)) if degrees is None else _winners(degrees)
                 if cells is None:
                     continue
                 extra = " ".join(word for word in rest if word not in number) if len(own) > 1 or rest else ""
@@ -283,7 +303,7 @@ class _PreferenceFinder:
                 names = {"systems": f"{a}, {b}", "outcome": name}
                 who = {"rater": extra} if extra.isdigit() else {"criterion": extra or None}
                 both = (self.sheet.columns[a], self.sheet.columns[b])
-                found.append(_Found(kind, both, (cells,), names, **who))
+                found.append(_Found(kind, both, (cells,), names, **who, grades=tuple(degrees or ())))
         return found
 
     def refuse_unsaid(self, groups: list[dict[str, str]]) -> None:
@@ -535,6 +555,10 @@ def _words(name: str) -> list[str]:
         else:
             words.append(word)
     return words
+
+
+def _winners(degrees: Sequence[int | None]) -> Cells:
+    return [None if one is None else "a" if one > 0 else "b" if one < 0 else "tie" for one in degrees]
 
 
 def _side(said: str) -> int | None:

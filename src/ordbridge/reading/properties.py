@@ -11,7 +11,7 @@ from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
-from ordbridge.reading.vocabulary import rank_of
+from ordbridge.reading.vocabulary import name_words, rank_of, words_of
 
 __all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "refuse_unknown", "shared_source"]
 
@@ -37,7 +37,10 @@ def _owners(sheet: Sheet) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     header = sheet.header
     named = tuple(name for name in header if ranks(name, "participant", "item") - {None})
-    return named, tuple(name for name in header if ranks(name, "item", "system") & {0, 1})
+    texts = [name for name in header if ranks(name, "item", "system") & {0, 1}]
+    if not any(ranks(name, "item") & {0, 1} for name in texts):
+        texts += [name for name in header if ranks(name, "item") == {2}]
+    return named, tuple(texts)
 
 
 def property_of(sheet: Sheet, name: str) -> str | None:
@@ -80,6 +83,8 @@ def may_name_raters(sheet: Sheet, name: str) -> bool:
     """Tell whether a column may name people: short names that come again, and no points of a scale."""
     cells = [cell for cell in sheet.columns[name] if not is_missing(cell)]
     labels = set(cells)
+    if {*name_words(short_name(name))} & words_of("verdicts"):
+        return False
     if not 2 <= len(labels) <= max(2, len(cells) // 2) or any(len(str(label)) > LONG for label in labels):
         return False
     return not looks_like_ratings([*labels]) and property_of(sheet, name) is None
@@ -108,7 +113,7 @@ def _is_number(cell: str | None) -> bool:
 
 
 def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
-    """Ask about questions that share few answers, which are no known scale, such as p and n."""
+    """Ask about questions that share few answers, which are not a known scale, such as p and n."""
     groups: dict[frozenset[str], list[str]] = {}
     elsewhere = {cell for name in sheet.header if name not in names for cell in sheet.columns[name] if cell}
     for name in names:
@@ -121,8 +126,14 @@ def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
             groups.setdefault(labels, []).append(name)
     if groups and max(map(len, groups.values())) >= fewest:
         labels, columns = max(groups.items(), key=lambda pair: len(pair[1]))
+        if any({"better", "worse", "preferred"} & {*name_words(label)} for label in labels):
+            raise InputError(
+                f"{listed(columns)} of {sheet.name} say which of two is better ({listed(sorted(labels))}): preferences "
+                "and not ratings. Write the name of the better system, or tie, into a column winner, and both systems "
+                "into system_a and system_b"
+            )
         raise InputError(
-            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is no known scale; "
+            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is not a known scale; "
             "if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
         )
 

@@ -89,6 +89,10 @@ class RatingColumns:
         fixed = [name for name in others if len(self.sheet) >= FEWEST_ROWS and is_constant(self.sheet.columns[name])]
         left = {name for name in fixed if not is_criterion(short_name(name))}
         left |= {name for name in others if name not in left and property_of(self.sheet, name) is not None}
+        varied = [n for n in others if n not in left and is_criterion(short_name(n).rpartition(".")[2])]
+        if len(varied) > 1:  # a score of the text stands beside what each rater gave
+            left |= {name for name in sure if not is_constant(self.sheet.columns[name])
+                     and property_of(self.sheet, name) is not None}  # fmt: skip
         ordered = [name for name in likely if name not in left and looks_like_ratings(self.sheet.columns[name])]
         if ordered:
             left |= {name for name in others if not looks_like_ratings(self.sheet.columns[name])
@@ -114,7 +118,7 @@ class RatingColumns:
         left += [
             name
             for name in likely
-            if (rest := tuple(w for w in name_words(short_name(name)) if _word(w) not in derived)) in bases
+            if (rest := _without(name_words(short_name(name)), derived)) in bases
             and len(rest) < len(name_words(short_name(name)))
         ]
         if left:
@@ -224,6 +228,9 @@ def _stem(name: str) -> tuple[str, ...]:
     return tuple(words[:-1]) if len(words) > 1 and (words[-1].isdigit() or len(words[-1]) == 1) else (name,)
 
 
-def _word(word: str) -> str:
-    """Return a word of a name without its number, as in bin2."""
-    return word.rstrip("0123456789") or word
+def _without(words: Sequence[str], derived: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of a name without those that say how it was computed, and without their numbers, as in bin2."""
+    before = ["", *words]
+    return tuple(
+        w for w, b in zip(words, before, strict=False) if w not in derived and not (w.isdigit() and b in derived)
+    )

@@ -33,6 +33,8 @@ class RatingTable(Result):
         ordered dictionary where they are words.
     recognised
         What each role was taken from, in words: ``{"participant": "column 'WorkerId'", …}``.
+    taken_from
+        The columns that each role was taken from, if it was any: ``{"participant": ("WorkerId",), …}``.
     notes
         How it was read: encoding, separator, missing ratings, what was concluded from content.
     levels
@@ -62,8 +64,14 @@ class RatingTable(Result):
     ends: tuple[float, float] | None = None
     lower_is_better: tuple[str, ...] = ()
     evidence: tuple[Finding, ...] = field(default=(), repr=False)
+    taken_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     kind: ClassVar[str] = "ratings"
+
+    def column(self, role: str) -> str | None:
+        """Return the name of the column that a role was taken from, or ``None`` where it was none or several."""
+        names = self.taken_from.get(role, ())
+        return names[0] if len(names) == 1 else None
 
     def __repr__(self) -> str:
         """Say in one line what was read."""

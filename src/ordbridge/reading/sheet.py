@@ -95,7 +95,8 @@ def sheet_of(grid: CellGrid) -> Sheet:
     if title:
         notes.append(noticed("header-row", row=header_row))
     second = rest[0][1] if rest else []
-    header = _padded(first, _filled(first))
+    unnamed = not grid.ragged and _filled(first) < len(first) == width  # a separator at the end of the header
+    header = _padded(first, len(first) if unnamed else _filled(first))
     if all(cell is None or NUMBER.fullmatch(cell) for cell in header):
         notes.append(noticed("no-header"))
         header, rest = [f"column {n}" for n in range(1, width + 1)], numbered[title:]
@@ -103,7 +104,7 @@ def sheet_of(grid: CellGrid) -> Sheet:
         header = _merged(first, second)
         rest = rest[1:]
         notes.append(noticed("two-header-rows", example=next(n for n in header if n and "[" in n)))
-    elif rest and all(_filled(row) == len(header) + 1 for _, row in rest):
+    elif len(first) == len(header) < width and all(_filled(row) == len(header) + 1 for _, row in rest):
         header = [ROW_NAMES, *header]  # as R's write.table leaves it
         notes.append(noticed("row-names"))
     rest, blocks = _without_headers(first, rest, numbered[title - 1][1] if title else [], notes)

@@ -20,7 +20,7 @@ WIDTH = 80
 MOST_ROWS = 25
 LEAST, WIDEST = 20, 60  # characters of a text in a cell: where there is too little room, and elsewhere
 BOLD, YELLOW = "1", "33"
-TOGETHER, NO_BREAK = re.compile(r"\d% CI\b|\bp [<=] (?=\.)"), "\ufdd0"  # no line ends inside of these
+TOGETHER, NO_BREAK = re.compile(r"\d% CI\b|\bp [<=] (?=\.)"), "\ufdd0"  # no line ends within these
 
 
 def text(

@@ -19,7 +19,6 @@ comparisons are corrected for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ from ordbridge.models.inference.resampling import (
     results,
     with_response,
 )
-from ordbridge.models.problem import Problem
+from ordbridge.models.problem import Estimates, Problem
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 
@@ -81,15 +80,9 @@ def bartlett(fit: Fit, tested: Hypothesis, how: DrawPlan) -> dict[str, object]:
     Halekoh, U. & Højsgaard, S. (2014). A Kenward-Roger approximation and parametric bootstrap methods for tests in
     linear mixed models: the R package pbkrtest. Journal of Statistical Software 59(9), section 5.
     """
-    observed, drawn, notes = ratios_of(fit, tested, how.at_least(19))
-    ratios = np.array(list(drawn))
+    comparison, observed, notes = prepare(fit, tested, how.at_least(19).seed)
+    ratios = np.array([value for (value,) in results(comparison, how)])
     return corrected(observed, tested.df, ratios) | {"notes": (*notes, *_said(list(ratios), how.draws))}
-
-
-def ratios_of(fit: Fit, tested: Hypothesis, how: DrawPlan) -> tuple[float, Iterator[float], tuple[Finding, ...]]:
-    """Return the observed likelihood ratio, those of the draws as they are wanted, and what there is to say."""
-    comparison, observed, notes = prepare(fit, tested, how.at_least(1).seed)
-    return observed, (value for (value,) in results(comparison, how)), notes
 
 
 def corrected(observed: float, df: int, ratios: np.ndarray) -> dict[str, object]:
@@ -121,10 +114,22 @@ def corrected(observed: float, df: int, ratios: np.ndarray) -> dict[str, object]
     }
 
 
-def prepare(fit: Fit, tested: Hypothesis, seed: int) -> tuple[LikelihoodRatios, float, tuple[Finding, ...]]:
-    """Fit both models natively by maximum likelihood; return what compares them on draws, and the observed ratio."""
-    null, full = (by_likelihood(problem) for problem in (tested.null, on_rows(fit.problem, fit.estimates.rows)))
-    smaller, larger = (native("the bootstrap", problem, instead="lrt") for problem in (null, full))
+def larger_of(fit: Fit) -> tuple[Problem, Estimates]:
+    """Return the problem of a fit and its native fit by maximum likelihood."""
+    full = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
+    return full, native("the bootstrap", full, instead="lrt")
+
+
+def prepare(
+    fit: Fit, tested: Hypothesis, seed: int, given: tuple[Problem, Estimates] | None = None
+) -> tuple[LikelihoodRatios, float, tuple[Finding, ...]]:
+    """Fit both models natively by maximum likelihood; return what compares them on draws, and the observed ratio.
+
+    ``given`` is what :func:`larger_of` returns, where many hypotheses of the same fit are tested.
+    """
+    full, larger = given or larger_of(fit)
+    null = by_likelihood(tested.null)
+    smaller = native("the bootstrap", null, instead="lrt", near=larger)
     lost = smaller.loglik - larger.loglik
     if lost > BELOW:
         raise FitError(
@@ -167,7 +172,8 @@ class LikelihoodRatios:
         try:
             response = self.null.response(draw)
             models = (self.null.problem, self.full)
-            smaller, larger = (native.loglik(with_response(model, response)) for model in models)
+            near = self.null.estimates  # from which the draw is
+            smaller, larger = (native.loglik(with_response(model, response), near) for model in models)
         except FAILURES:  # such as a draw in which all ratings are the same
             return [math.nan]
         ratio = 2.0 * (larger - smaller)

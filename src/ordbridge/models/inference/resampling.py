@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -123,6 +123,42 @@ def results(work: Work, how: DrawPlan) -> Iterator[list[float]]:
             yield values
 
 
+class Together:
+    """Draws of several works, made in the same processes."""
+
+    def __init__(self, works: Sequence[Work], how: DrawPlan) -> None:
+        self.works, self.how = works, how
+        self.stores = [_Store(work.fingerprint, how.store) for work in works]
+        self.pace = _Pace()
+
+    def until(self, draws: Sequence[int]) -> list[list[list[float]]]:
+        """Return the numbers of the first draws of every work, as many as are wanted of each."""
+        from joblib import Parallel, delayed
+
+        known = [store.values for store in self.stores]
+        tasks = [
+            (k, range(begin, min(begin + BATCH, n)))
+            for k, n in enumerate(draws)
+            for begin in range(len(known[k]), n, BATCH)
+        ]
+        jobs, total = number_of_workers(self.how.jobs), sum(draws)
+        with bar_in_notebook(self.how.progress) as tell, Parallel(n_jobs=jobs, return_as="generator") as pool:
+            began = time.perf_counter()
+            with deaf_workers():  # the processes start here
+                making = pool(delayed(_batch)(self.works[k], batch) for k, batch in tasks)
+            for (k, _), made in zip(tasks, making, strict=True):
+                self.stores[k].add(made)
+                self.pace.made += len(made)
+                self.pace.seconds += time.perf_counter() - began
+                began = time.perf_counter()
+                if tell is not None:
+                    done = sum(min(len(own), n) for own, n in zip(known, draws, strict=True))
+                    failures = sum(math.isnan(values[0]) for own in known for values in own)
+                    left = (total - done) / self.pace.rate if self.pace.rate else None
+                    tell(Progress(done, total, self.pace.rate, left, failures, "draws"))
+        return [own[:n] for own, n in zip(known, draws, strict=True)]
+
+
 @dataclass
 class _Pace:
     """How many draws were made in how many seconds: not those that were stored, nor while others were waited for."""
@@ -227,10 +263,10 @@ def by_likelihood(problem: Problem) -> Problem:
     return replace(problem, REML=False, ddf="Satterthwaite")
 
 
-def native(what: str, problem: Problem, instead: str) -> Estimates:
+def native(what: str, problem: Problem, instead: str, near: Estimates | None = None) -> Estimates:
     """Fit natively, or say that ``what`` needs it and which method does not."""
     try:
-        estimates: Estimates = engine_module("fast").fit(problem)
+        estimates: Estimates = engine_module("fast").fit(problem, near)
     except InputError as refusal:
         reason = str(refusal).split(";")[0]
         raise InputError(f"{what} needs native fits, and {reason}; use method={instead!r}") from None

@@ -33,7 +33,7 @@ _NUMBERED = re.compile(r" \(\d+\)$")  # as cells of the first row are, which was
 
 def recognise(sheet: Sheet) -> bool:
     """Tell whether what was taken for the header is a row of scores."""
-    first = sheet.header
+    first = [_NUMBERED.sub("", name) for name in sheet.header]  # a score may be the segment's number again
     if not 7 <= len(first) <= 12:
         return False
     return first[3] in TYPES and all(LANGUAGE.fullmatch(name) for name in first[4:6]) and first[6].isdigit()

@@ -236,7 +236,8 @@ def _break_lines(panel: Axes) -> Callable[[], None]:
         text.set_text("\n".join(lines))
         text.set_in_layout(False)
         _headed(panel, heading.rstrip("\n") + "\n" * len(lines))
-    fixed = type(panel.yaxis.get_major_formatter()).__name__ == "FixedFormatter"
+    kinds = {type(one).__name__ for one in (panel.yaxis.get_major_formatter(), panel.yaxis.get_major_locator())}
+    fixed = kinds <= {"FixedFormatter", "FuncFormatter", "FixedLocator"}  # names in place of numbers
     if fixed:
         panel.set_yticks(panel.get_yticks(), [textwrap.fill(name, LETTERS) for name in names])
 

@@ -1,0 +1,434 @@
+"""Kinds of published files that were once read wrongly or asked about without need: each as a small file of our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ordbridge as ob
+from ordbridge.cli import main
+from ordbridge.errors import InputError
+from ordbridge.reading.preferences import PreferencesFound
+
+ROWS = [(w, f"t{i}", s, 1 + (w * 3 + i * 2 + (s == "B")) % 5) for w in range(1, 7) for i in range(8) for s in "AB"]
+
+
+def csv(path: Path, header: str, rows: Any, separator: str = ",") -> Path:
+    lines = [header.replace(",", separator)] if header else []
+    lines += [separator.join(map(str, row)) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def made(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def codes(ratings: ob.RatingTable) -> set[str]:
+    return {one.code for one in ratings.findings}
+
+
+def labels(ratings: ob.RatingTable, role: str) -> set[str]:
+    return set(ratings.table[role].to_pylist())
+
+
+# -- WMT's scores
+
+
+def campaign(path: Path, rows: list[tuple[str, str, int, str, int, list[dict[str, Any]]]]) -> Path:
+    """Write what Appraise exports: annotator, system, number, document, score, errors."""
+    lines = []
+    for who, system, number, document, score, errors in rows:
+        quoted = '"' + json.dumps(errors).replace('"', '""') + '"'
+        cells = [who, system, number, "TGT", "eng", "deu", score, f"{document}#{system}", "False", quoted, 1.5, 2.5]
+        lines.append(",".join(map(str, cells)))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_segments_that_are_numbered_within_tasks(tmp_path: Path) -> None:
+    rows = []
+    for task in range(3):
+        number = 10
+        for system in "AB":
+            for document, length in (("news", 3), ("shop", 2)) if task else (("shop", 2), ("news", 3)):
+                rows += [(f"w{task}", system, number + n, document, 60 + n, []) for n in range(length)]
+                number += length
+    rows += [("w9", "C", 40, "news", 50, []), ("w9", "C", 41, "news", 50, [])]  # the third was never rated
+    ratings = ob.read(campaign(tmp_path / "esa.csv", rows))
+    whole = {"news 1", "news 2", "news 3", "shop 1", "shop 2"}
+    assert labels(ratings, "item") == whole | {"news 1 (w9 C)", "news 2 (w9 C)"}
+    by = {(r["participant"], r["system"], r["item"]): r["rating"] for r in ratings.table.to_pylist()}
+    assert all(by[f"w{t}", s, f"news {n + 1}"] == 60 + n for t in range(3) for s in "AB" for n in range(3))
+    assert "segments-of-tasks" in codes(ratings)
+
+
+def test_segments_that_are_numbered_within_documents(tmp_path: Path) -> None:
+    rows = [
+        (f"w{w}", s, n, d, 50 + n, []) for w in range(2) for s in "AB" for d in ("news#1-3", "shop") for n in (1, 2)
+    ]
+    ratings = ob.read(campaign(tmp_path / "da.csv", rows))
+    assert labels(ratings, "item") == {"news#1-3 1", "news#1-3 2", "shop 1", "shop 2"}
+
+
+MINOR, MAJOR = {"severity": "minor", "error_type": None}, {"severity": "major", "error_type": ["Accuracy", "Omission"]}
+COMMA = {"severity": "minor", "error_type": ["Fluency", "Punctuation"]}
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [(None, [0, 1, 6, 1]), ({"minor": 1, "major": 5, "minor/punctuation": 0.1}, [0, 1, 6, 0.1])],
+)
+def test_marked_errors_are_the_ratings_where_nothing_else_was_rated(
+    tmp_path: Path, weights: dict[str, float] | None, expected: list[float]
+) -> None:
+    errors = [[], [MINOR], [MINOR, MAJOR], [COMMA]]
+    rows = [(f"w{w}", s, n, "d", 0, marks) for w in range(2) for s in "AB" for n, marks in enumerate(errors)]
+    ratings = ob.read(campaign(tmp_path / "mqm.csv", rows), levels=weights)
+    assert ratings.table["rating"].to_pylist()[:4] == pytest.approx(expected)
+    assert {"spans-scored", "lower-is-better"} & codes(ratings) >= {"spans-scored"}
+    assert ratings.recognised["rating"] == "column 'penalty'"
+
+
+def test_scores_beside_marked_errors_stay_the_ratings_unless_weights_are_given(tmp_path: Path) -> None:
+    rows = [(f"w{w}", s, n, "d", 80 + n, [MAJOR] * n) for w in range(2) for s in "AB" for n in range(3)]
+    path = campaign(tmp_path / "esa.csv", rows)
+    assert ob.read(path).table["rating"].to_pylist()[:3] == [80, 81, 82]
+    assert "marks-not-used" in codes(ob.read(path))
+    assert ob.read(path, levels={"minor": 1, "major": 4}).table["rating"].to_pylist()[:3] == [0, 4, 8]
+    with pytest.raises(InputError, match="no penalty for the severity major"):
+        ob.read(path, levels={"minor": 1})
+
+
+# -- columns
+
+
+def test_columns_computed_from_others_are_no_ratings(tmp_path: Path) -> None:
+    first = [row[1:] for row in ROWS if row[0] == 1]
+    rows = [(i, s, 50 + r, (r - 3) / 1.5, 40 + r, (r - 2) / 1.5, ["low", "high"][r > 2]) for i, s, r in first]
+    header = "text,model,fluency,fluency_zscore,meaning,z_meaning,fluency_bin2"
+    ratings = ob.read(csv(tmp_path / "x.csv", header, rows))
+    assert labels(ratings, "criterion") == {"fluency", "meaning"}
+    rows = [(i, s, (r - 3) / 1.5) for i, s, r in first]
+    assert ob.read(csv(tmp_path / "z.csv", "text,model,fluency_zscore", rows)).table.num_rows == 16
+
+
+def test_texts_of_which_few_come_twice_have_one_score_each(tmp_path: Path) -> None:
+    rows = [(f"t{i % 98}", s, 1 + (i + (s == "B")) % 5, ["good", "bad"][i % 2]) for i in range(100) for s in "AB"]
+    ratings = ob.read(csv(tmp_path / "medians.csv", "text,model,quality,domain", rows))
+    assert "participant" not in ratings.table.column_names and "no-raters" in codes(ratings)
+
+
+def test_only_columns_that_may_name_them_are_proposed(tmp_path: Path) -> None:
+    rows = [(w, s, 1 + (r + n) % 5, r / 7, 1 + r % 3, i, len(i) + w % 3) for w, i, s, r in ROWS for n in range(2)]
+    with pytest.raises(InputError) as caught:
+        ob.read(csv(tmp_path / "x.csv", "worker_id_anon,model,human_score,nll,gm,ref_id,words", rows))
+    assert "which may be ref_id, or" in str(caught.value)
+    ratings = ob.read(tmp_path / "x.csv", item="ref_id")
+    assert ratings.recognised["participant"] == "column 'worker_id_anon'"
+
+
+def test_results_of_systems_are_refused(tmp_path: Path) -> None:
+    rows = [(s, 3 + n / 10, 3.5 - n / 10) for n, s in enumerate("ABCDE")]
+    for header in ("model,coherence,fluency", "System,Score,Wins"):
+        with pytest.raises(InputError, match="one row per system: these are results"):
+            ob.read(csv(tmp_path / "x.csv", header, rows))
+    ranked = csv(tmp_path / "r.csv", "System,Score,Rank", [(*row[:2], n + 1) for n, row in enumerate(rows)])
+    with pytest.raises(InputError, match="these are results"):
+        ob.read(ranked)
+
+
+def test_a_crowd_each_of_whom_saw_little_does_not_hide_the_system(tmp_path: Path) -> None:
+    rows = [(f"p{n * 7 % 50}", f"i{n % 6}", ["human", "webp"][n // 6 % 2], 1 + n % 7) for n in range(240)]
+    ratings = ob.read(csv(tmp_path / "x.csv", "WorkerID,image,compressor,rating", rows))
+    assert ratings.recognised["system"] == "column 'compressor'" and "taken-by-content" in codes(ratings)
+    own = [(f"p{n}", f"i{n % 6}", ["f", "m"][n // 6 % 2], 1 + n % 7) for n in range(240)]  # a property of people
+    assert "system" not in ob.read(csv(tmp_path / "y.csv", "WorkerID,image,sex,rating", own)).table.column_names
+
+
+def test_numbers_of_models_are_found_beside_several_criteria(tmp_path: Path) -> None:
+    rows = [(w, i[1:], f"{float(s == 'B')}", r, 20 * r, n) for n, (w, i, s, r) in enumerate(ROWS)]
+    ratings = ob.read(csv(tmp_path / "x.csv", "user_id,question_id,mid,Fluency,Overall DA Score,number", rows))
+    assert ratings.recognised["system"] == "column 'mid'" and labels(ratings, "system") == {"0.0", "1.0"}
+
+
+def test_columns_that_have_known_systems_in_their_names_are_systems(tmp_path: Path) -> None:
+    header = "WorkerId,story,GOLD,LONGEST_3,PGN,Transformer,MV_BART,S_BART"
+    rows = [(w, i, *(1 + (r + k) % 5 for k in range(6))) for w, i, s, r in ROWS if s == "A"]
+    ratings = ob.read(csv(tmp_path / "x.csv", header, rows))
+    assert labels(ratings, "system") == {*header.split(",")[2:]}
+
+
+def test_raters_in_the_names_of_columns_are_no_systems(tmp_path: Path) -> None:
+    rows = [("c", i, r, 1 + r % 5) for w, i, s, r in ROWS if w == 1 and s == "A"]
+    with pytest.raises(InputError, match="say raters, but 'user_id' names raters, too"):
+        ob.read(csv(tmp_path / "x.csv", "user_id,text,annotator_1,annotator_2", rows))
+    ratings = ob.read(tmp_path / "x.csv", ignore="user_id")
+    assert labels(ratings, "participant") == {"annotator_1", "annotator_2"}
+
+
+def test_the_text_is_no_item_where_it_comes_again(tmp_path: Path) -> None:
+    rows = [(f"annotator_{w}", n, f"a sentence {n // 2}", 1 + (n + w) % 5) for n in range(40) for w in range(3)]
+    ratings = ob.read(csv(tmp_path / "x.csv", "annotator,id,source,fluency", rows))
+    assert len(labels(ratings, "item")) == 40
+
+
+def test_questions_are_named_by_their_kind_are_no_items(tmp_path: Path) -> None:
+    rows = [(*row, kind) for row in ROWS for kind in ("form", "content")]
+    ratings = ob.read(csv(tmp_path / "x.csv", "participant,item,system,rating,kind_of_question", rows))
+    assert len(labels(ratings, "item")) == 8
+    assert "criteria-in-one-column" in {one.code for one in ob.check(ratings).findings}
+
+
+# -- scales
+
+
+def test_a_scale_round_zero_is_one(tmp_path: Path) -> None:
+    values = [2] * 60 + [1] * 40 + [0] * 20 + [-1] * 3 + [-2] * 2
+    rows = [(n % 5, f"t{n // 5}", "AB"[n % 2], values[n * 7 % 125]) for n in range(125)]
+    path = csv(tmp_path / "x.csv", "worker,text,model,simplicity", rows)
+    assert "outside-scale" not in {one.code for one in ob.check(path).findings}
+    coded = [(*row[:3], -1 if row[3] < 0 else row[3]) for row in rows]
+    coded = csv(tmp_path / "y.csv", "worker,text,model,simplicity", coded)
+    assert "outside-scale" in {one.code for one in ob.check(coded).findings}
+
+
+@pytest.mark.parametrize(("value", "code"), [(199, "beyond-scale"), (999, "outside-scale"), (-1, "outside-scale")])
+def test_a_magnitude_is_said_and_a_code_is_refused(tmp_path: Path, value: int, code: str) -> None:
+    rows = [(n % 5, f"t{n // 10}", "AB"[n // 5 % 2], 20 + 5 * (n * 7 % 17)) for n in range(200)]
+    rows[3] = (*rows[3][:3], value)
+    path = csv(tmp_path / "x.csv", "worker,text,model,quality", rows)
+    assert {"beyond-scale", "outside-scale"} & {one.code for one in ob.check(path).findings} == {code}
+    assert ob.check(path).table.num_rows >= 1
+
+
+# -- JSON
+
+
+def test_questions_within_passages(tmp_path: Path) -> None:
+    def reviews(system: str, n: int) -> dict[str, Any]:
+        given = [
+            {"annotations": [{"annotation": ["no"], "selection": "a part"}] * (w % 2), "worker_id": str(w),
+             "correctness-rating": 10 * ((w + n) % 7), "overall-rating": 10 * ((w * n) % 9), "overall-rank": 1 + w % 2}
+            for w in range(3)
+        ]  # fmt: skip
+        means = {"correctness-rating": 20 + n / 3, "overall-rating": 30 + n / 7, "overall-ranking": 1}
+        return {"response": f"{system} said {n}", "reviews": given, "overall": means}
+
+    passages = [
+        {"passage-id": str(p),
+         "questions": {str(q): {s: reviews(s, 7 * p + q) for s in ("bart", "human")} for q in range(4)}}
+        for p in range(5)
+    ]  # fmt: skip
+    path = tmp_path / "all.jsonl"
+    path.write_text("\n".join(map(json.dumps, passages)), encoding="utf-8")
+    ratings = ob.read(path)
+    sizes = {role: len(labels(ratings, role)) for role in ("participant", "item", "system", "criterion")}
+    assert sizes == {"participant": 3, "item": 20, "system": 2, "criterion": 2}
+    assert ratings.table.num_rows == 5 * 4 * 2 * 3 * 2
+
+
+def test_texts_that_say_their_system_inside(tmp_path: Path) -> None:
+    names = ["chatgpt", "bart", "ref"]
+    files = []
+    for who in ("a1", "a2"):
+        texts: dict[str, Any] = {}
+        for n in range(10):
+            given = [{"text": ["x"], "score": 1 + (n + k) % 5, "model": names[(k + n) % 3]} for k in range(3)]
+            texts[f"d{n}"] = {"document": ["a", "b"]} | {f"summary {k}": one for k, one in enumerate(given, 1)}
+        files.append(made(tmp_path / f"{who}.json", texts))
+    ratings = ob.read(files)
+    assert labels(ratings, "system") == {*names} and len(labels(ratings, "item")) == 10
+    assert labels(ratings, "participant") == {"a1", "a2"} and ratings.table.num_rows == 60
+
+
+def test_raters_by_name_inside_a_record(tmp_path: Path) -> None:
+    records = []
+    for n in range(20):
+        given = {f"annotator_{w}": {"fluency": 1 + (n + w) % 3, "simplicity": 1 + n * w % 3} for w in (1, 2, 3)}
+        records.append({"id": n, "model": "ab"[n % 2], "source": f"text {n // 2}", "label_annotations": given})
+    ratings = ob.read(made(tmp_path / "likert.json", records))
+    assert labels(ratings, "participant") == {"annotator_1", "annotator_2", "annotator_3"}
+    assert labels(ratings, "system") == {"a", "b"} and labels(ratings, "criterion") == {"fluency", "simplicity"}
+
+
+def test_marked_places_are_no_rows(tmp_path: Path) -> None:
+    records = [
+        {"source": f"t{n % 10}", "text1": "x", "text2": "y", "text1_tag": "abc"[n % 3], "text2_tag": "abc"[(n + 1) % 3],
+         "choice": f"text{1 + n // 2 % 2}",
+         "annotations": {"text1": [{"start": 0, "end": 3, "label": "x"}] * (n % 4), "text2": [{"start": 1, "end": 2}]}}
+        for n in range(30)
+    ]  # fmt: skip
+    with pytest.raises(PreferencesFound, match="30 comparisons of 3 systems") as caught:
+        ob.read(made(tmp_path / "x.json", records))
+    assert caught.value.preferences is not None
+
+
+# -- comparisons
+
+
+def test_better_than_the_other_or_not(tmp_path: Path) -> None:
+    verdicts = ["True", "False", "Equally Good"]
+    rows = [(f"t{n % 9}", f"p{n % 4}", "a", "b", verdicts[n % 3], verdicts[n % 2]) for n in range(36)]
+    header = (
+        "article_id,evaluator_id,writer_summary,davinci-002_summary,overall_writer_better,informative_writer_better"
+    )
+    with pytest.raises(PreferencesFound) as caught:
+        ob.read(csv(tmp_path / "x.csv", header, rows))
+    found = caught.value.preferences
+    assert found is not None and set(found.systems) == {"writer", "davinci-002"}
+    assert found.table["criterion"].unique().to_pylist() == ["overall", "informative"]
+    assert found.table["outcome"].to_pylist()[:3] == ["a", "b", "tie"]
+
+
+def test_left_and_right(tmp_path: Path) -> None:
+    rows = [("abc"[n % 3], "abc"[(n + 1) % 3], ["left", "right", "tie"][n % 3], n) for n in range(30)]
+    with pytest.raises(PreferencesFound, match="30 comparisons of 3 systems"):
+        ob.read(csv(tmp_path / "x.csv", "left,right,winner,prompt", rows))
+
+
+def test_systems_without_names_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [
+        {"q_id": f"q{n}", "question_text": f"why {n}?", "answer1": "x", "answer2": "y", "annotator": 12, "id": n,
+         "BetterAnswer": f"Answer {'AB'[n % 2]}", "annotation_id": n, "lead_time": 3.5, "DifficultToChoose": "No."}
+        for n in range(20)
+    ]  # fmt: skip
+    path = made(tmp_path / "x.json", records)
+    assert main(["compare", str(path)]) == 2
+    assert "name them: --systems A B" in capsys.readouterr().err
+    with pytest.raises(PreferencesFound, match="20 comparisons of 2 systems") as caught:
+        ob.read(path, system=["human", "gpt"])
+    assert caught.value.preferences is not None
+    assert caught.value.preferences.table["criterion"].null_count == 20
+
+
+def test_yes_and_one_do_not_say_which(tmp_path: Path) -> None:
+    header = ",".join(f"{name}{n}" for n in range(3) for name in ("systema", "systemb", "meaning"))
+    rows = [[x for k in range(3) for x in ("ab"[n % 2], "ba"[n % 2], str((n * k) % 2 == 0))] for n in range(12)]
+    rows[0] = ["a", "b", "False"] * 3
+    with pytest.raises(InputError, match="say yes or no and not which system is meant"):
+        ob.read(csv(tmp_path / "x.csv", f"worker_id,{header}", [(f"p{n}", *row) for n, row in enumerate(rows)]))
+    rows = [(f"p{n % 5}", f"t{n}", "ab"[n % 2], "ba"[n % 2], 1 + n // 3 % 2) for n in range(40)]
+    with pytest.raises(InputError, match="if these say which is better, call the column winner"):
+        ob.read(csv(tmp_path / "y.csv", "worker,text,system_a,system_b,category", rows))
+    with pytest.raises(PreferencesFound, match="40 comparisons of 2 systems"):
+        ob.read(csv(tmp_path / "z.csv", "worker,text,system_a,system_b,winner", rows))
+
+
+# -- exports and files
+
+
+def test_toloka(tmp_path: Path) -> None:
+    rows = [
+        (i, s, r, "", f"as-{n}", f"w{w}", "REJECTED" if n < 3 else "APPROVED") for n, (w, i, s, r) in enumerate(ROWS)
+    ]
+    rows += [("t0", "A", 5, 5, "as-x", "w1", "APPROVED")]  # a control
+    header = "INPUT:text,INPUT:system,OUTPUT:category,GOLDEN:category"
+    header += "".join(f",ASSIGNMENT:{name}" for name in ("assignment_id", "worker_id", "status"))
+    ratings = ob.read(csv(tmp_path / "x.tsv", header, rows, "\t"))
+    assert ratings.table.num_rows == len(ROWS) - 3
+    assert ratings.recognised["rating"] == "column 'OUTPUT:category'"
+    assert {"recognised-as", "controls-left-out", "rejected-left-out"} <= codes(ratings)
+
+
+def test_answers_on_no_known_scale_are_shown(tmp_path: Path) -> None:
+    ids = [f"3HIT{n // 2}" for n in range(12)]
+    rows = [(h, f"3A{n}", f"w{n % 4}", "Approved", "pn"[n % 2], "pn"[n // 2 % 2], "n") for n, h in enumerate(ids)]
+    header = "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.S1,Answer.S2,Answer.S3"
+    with pytest.raises(InputError) as caught:
+        ob.read(csv(tmp_path / "x.csv", header, rows))
+    assert "Answer.S1, Answer.S2 of x.csv are n, p, which is no known scale" in str(caught.value)
+    named = [(*row[:4], ["gpt", "bart"][n % 2], "x") for n, row in enumerate(rows)]
+    with pytest.raises(InputError) as caught:  # names of systems are no answers
+        ob.read(csv(tmp_path / "y.csv", "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.task,Input.u", named))
+    named = [(*row[:-1], row[-2]) for row in named]
+    with pytest.raises(InputError) as caught:
+        ob.read(csv(tmp_path / "y.csv", "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.task,Input.u", named))
+    assert "levels" not in str(caught.value)
+
+
+def test_lists_of_ratings(tmp_path: Path) -> None:
+    def record(n: int, **more: Any) -> dict[str, Any]:
+        return {
+            "ID": n,
+            "DialogModel": "ab"[n % 2],
+            "Context": f"c {n // 2}",
+            "HumanScores": f"[{n % 5}, 3, {n % 3}]",
+        } | more
+
+    ratings = ob.read(made(tmp_path / "few.json", [record(n) for n in range(40)]), participant="none")
+    assert ratings.table.num_rows == 120 and "lists-taken-apart" in codes(ratings)
+    assert ratings.table["rating"].to_pylist()[:3] == [0, 3, 0]
+    with pytest.raises(InputError, match=r"stand in a list \(HumanScores\) .* without the names of raters"):
+        ob.read(made(tmp_path / "many.json", [record(n) for n in range(400)]))
+    workers = [record(n, worker_ids="['w1', 'w2', 'w3']", judged="[0, 1]") for n in range(400)]
+    named = ob.read(made(tmp_path / "named.json", workers))
+    assert labels(named, "participant") == {"w1", "w2", "w3"} and named.table.num_rows == 1200
+
+
+def test_a_pointer_of_git_lfs(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:59\nsize 7\n", encoding="utf-8")
+    with pytest.raises(InputError, match="only points to a file that Git LFS keeps"):
+        ob.read(path)
+
+
+def test_a_header_that_ends_in_a_separator_shifts_nothing(tmp_path: Path) -> None:
+    path = csv(tmp_path / "x.csv", "worker,text,model,score,", [(*row, "a remark") for row in ROWS])
+    ratings = ob.read(path)
+    assert labels(ratings, "system") == {"A", "B"} and ratings.recognised["participant"] == "column 'worker'"
+    path = csv(tmp_path / "r.csv", "worker,text,model,score", [(n, *row) for n, row in enumerate(ROWS)])
+    assert ob.read(path).recognised["participant"] == "column 'worker'"  # as R writes the names of rows
+
+
+def test_batches_of_one_study_need_no_role(tmp_path: Path) -> None:
+    files = [csv(tmp_path / f"batch_{n}.csv", "worker,text,model,score", ROWS[n::3]) for n in range(3)]
+    ratings = ob.read(files)
+    assert ratings.table.num_rows == len(ROWS) and "parts-are-batches" in codes(ratings)
+    assert not {"criterion", "row"} & {*ratings.recognised}
+
+
+def test_one_rater_in_some_records_is_a_rater_as_in_others(tmp_path: Path) -> None:
+    records = []
+    for n in range(12):
+        given = {f"annotator_{w}": {"fluency": 1 + (n + w) % 5} for w in range(1 + n % 3)}
+        records.append({"id": n // 2, "model": "ab"[n % 2], "labels": given})
+    ratings = ob.read(made(tmp_path / "x.json", records))
+    assert ratings.table.num_rows == 24 and labels(ratings, "participant") == {f"annotator_{w}" for w in range(3)}
+
+
+def test_two_lists_of_raters_are_not_mixed_and_a_mean_of_the_text_is_no_rating(tmp_path: Path) -> None:
+    def given(n: int, k: int) -> list[dict[str, int]]:
+        return [{"coherence": 1 + (n + w) % 5, "fluency": 1 + (n * w + k) % 5} for w in range(k)]
+
+    records = [
+        {"id": f"s{n // 2}", "model_id": "ab"[n % 2], "human_score": 2.5 + n / 7, "coherence": 3 + n / 9,
+         "fluency": 4 - n / 11, "expert_annotations": given(n, 3), "turker_annotations": given(n, 5)}
+        for n in range(40)
+    ]  # fmt: skip
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"several lists in x\.jsonl: expert_annotations, turker_annotations"):
+        ob.read(path)
+    ratings = ob.read(path, where="list == expert_annotations")
+    assert ratings.table.num_rows == 40 * 3 * 2
+    assert ratings.table["rating"].to_pylist()[:6] == [1, 4, 2, 4, 3, 4]
+
+
+def test_a_constant_system_is_not_replaced_by_a_guess(tmp_path: Path) -> None:
+    rows = [
+        (f"r{w}", f"i{n % 10}", "t5", ["news", "wiki"][n // 10], 1 + (n + w) % 5) for w in range(4) for n in range(20)
+    ]
+    ratings = ob.read(csv(tmp_path / "x.csv", "rater,source,model,origin_file,fluency", rows), criterion=None)
+    assert ratings.recognised.get("system") != "column 'origin_file'"
+
+
+def test_answers_that_say_better_are_preferences(tmp_path: Path) -> None:
+    words = ["IIW is better", "DCI is better", "Neutral"]
+    rows = [(f"i{n}", *(words[(n + k) % 3] for k in range(3))) for n in range(12)]
+    with pytest.raises(InputError, match="which of two is better"):
+        ob.read(csv(tmp_path / "x.csv", "image,completeness_q,style_q,detail_q", rows))
