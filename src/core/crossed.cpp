@@ -417,11 +417,14 @@ void CrossedElimination::dense_inverse(int component, const std::vector<int>& ef
             for (int k = 0; k < size; ++k) out[place[own + j] * m + place[own + k]] = N22[static_cast<std::size_t>(j) * size + k];
         for (int j = 0; j < own; ++j)
             for (int k = 0; k < size; ++k)
-                out[place[j] * m + place[own + k]] = out[place[own + k] * m + place[j]] = N12[static_cast<std::size_t>(j) * size + k];
+                out[place[j] * m + place[own + k]] = N12[static_cast<std::size_t>(j) * size + k];
     }
     for (int j = 0; j < own; ++j)
         for (int k = 0; k <= j; ++k)
-            out[place[j] * m + place[k]] = out[place[k] * m + place[j]] = N11[static_cast<std::size_t>(j) * own + k];
+            out[place[j] * m + place[k]] = N11[static_cast<std::size_t>(j) * own + k];
+    std::vector<int> rank(m, 0);
+    for (int j = 0; j < own; ++j) rank[place[j]] = 1 + j;
+    mirror(rank, out);
 }
 
 double CrossedElimination::dense_cost(int component, std::size_t effects) const {

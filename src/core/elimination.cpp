@@ -1,5 +1,7 @@
 #include "elimination.hpp"
 
+#include <algorithm>
+
 #include "crossed.hpp"
 #include "family.hpp"
 #include "sparse.hpp"
@@ -34,6 +36,16 @@ void Elimination::dense_inverse(int, const std::vector<int>& effects, double* ou
 }
 
 double Elimination::dense_cost(int, std::size_t effects) const { return cost() * static_cast<double>(effects); }
+
+void mirror(const std::vector<int>& rank, double* out) {
+    constexpr std::size_t TILE = 16;  // by tiles, because a column touches a page for every number
+    const std::size_t m = rank.size();
+    for (std::size_t top = 0; top < m; top += TILE)
+        for (std::size_t left = 0; left < m; left += TILE)
+            for (std::size_t i = top; i < std::min(top + TILE, m); ++i)
+                for (std::size_t j = left; j < std::min(left + TILE, m); ++j)
+                    if (rank[i] < rank[j]) out[i * m + j] = out[j * m + i];
+}
 
 std::unique_ptr<Elimination> make_elimination(const Design& design) {
     const std::size_t factors = design.factors.size();

@@ -44,6 +44,9 @@ class Elimination {
     std::size_t effects_;  // of the whole model
 };
 
+// Complete a symmetric matrix of which every two places of different rank are set in the row of the higher one.
+void mirror(const std::vector<int>& rank, double* out);
+
 std::unique_ptr<Elimination> make_elimination(const Design& design);
 
 }  // namespace ordbridge

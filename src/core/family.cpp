@@ -437,7 +437,7 @@ void FamilyElimination::dense_inverse(int component, const std::vector<int>& eff
                 subtract(W[static_cast<std::size_t>(a) * block.width + j], N22 + block.columns[j] * width, row.data(), width);
             for (std::size_t k = 0; k < width; ++k) across[k * rows + to.size()] = row[k];
             to.push_back(place[block.effects[a]]);
-            for (std::size_t k = 0; k < width; ++k) out[to.back() * m + rest[k]] = out[rest[k] * m + to.back()] = row[k];
+            for (std::size_t k = 0; k < width; ++k) out[to.back() * m + rest[k]] = row[k];
         }
     }
     std::size_t top = 0;
@@ -452,9 +452,12 @@ void FamilyElimination::dense_inverse(int component, const std::vector<int>& eff
             for (int b = 0; b <= a; ++b) sum[top + b] = own[static_cast<std::size_t>(a) * block.size + b];
             for (int j = 0; j < block.width; ++j)
                 subtract(W[static_cast<std::size_t>(a) * block.width + j], &across[block.columns[j] * rows], sum.data(), end);
-            for (std::size_t k = 0; k < end; ++k) out[to[top + a] * m + to[k]] = out[to[k] * m + to[top + a]] = sum[k];
+            for (std::size_t k = 0; k < end; ++k) out[to[top + a] * m + to[k]] = sum[k];
         }
     }
+    std::vector<int> rank(m, 0);
+    for (std::size_t k = 0; k < to.size(); ++k) rank[to[k]] = 1 + static_cast<int>(k);
+    mirror(rank, out);
 }
 
 double FamilyElimination::dense_cost(int component, std::size_t) const {

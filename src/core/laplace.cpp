@@ -15,6 +15,10 @@ namespace ordbridge {
 namespace {
 
 constexpr int NEWTON_STEPS = 60, HALVINGS = 40;
+constexpr int APPROACHES = 6;  // steps with the factor of an earlier H, each of which takes a fraction of a new factor,
+constexpr double LARGE = 5e6;  // in models of which an evaluation takes more multiplications,
+constexpr double REACH = 0.5;  // the first of them not longer than this
+constexpr double WORTH = 2.0;  // the exact Hessian waits for memory, dense matrices of an evaluation do not
 constexpr double ROW = 500.0;  // an evaluation takes as long for a row as so many multiplications of matrices
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
@@ -57,7 +61,6 @@ Laplace::Laplace(std::shared_ptr<const Design> design, const RatingData& data, s
 bool Laplace::set_parameters(const Vector& x) {
     if (!ratings_.set(x.data())) return false;
     set_entries(*design_, entries_, x.data() + ratings_.parameters(), L_);
-    elimination_->set(L_);
     for (std::size_t f = 0; f < zt_.size(); ++f)
         transposed_times(L_[f].data(), design_->factors[f].size, z_[f], design_->n, zt_[f].data());
     return true;
@@ -105,8 +108,41 @@ Vector Laplace::log_weights(const Vector& normals) {
 }
 
 double Laplace::factorise() {
+    elimination_->set(L_);
     cross_products(*design_, zt_rows_, ratings_.d.data(), M_);
-    return elimination_->factorise(M_);
+    const double logdet = elimination_->factorise(M_);
+    factored_ = !std::isnan(logdet);
+    return logdet;
+}
+
+// du = H^-1 times the gradient of h, with the factor at hand; return its largest entry.
+double Laplace::newton_step() {
+    du_ = u_;
+    add_row_sums(*design_, zt_rows_, ratings_.r.data(), du_);
+    elimination_->solve(du_);
+    return largest(du_);
+}
+
+// Bring u nearer to u^ with the factor of an earlier H, which costs less than a new one, as long as steps shrink so fast that
+// only one new factor will be needed.
+double Laplace::approach(double value) {
+    if (elimination_->cost() < LARGE) return value;
+    double before = REACH;
+    for (int left = APPROACHES; left > 0; --left) {
+        const double size = newton_step();
+        const double shrunk = size / before, aim = closeness * closeness;
+        if (!(size < before) || size < aim) break;
+        if (left < APPROACHES && size * std::pow(shrunk, left) > aim) break;
+        add(-1.0, du_, u_);
+        const double tried = losses();
+        if (!(tried <= value + 1e-11 * std::abs(value))) {
+            add(1.0, du_, u_);
+            return losses();
+        }
+        value = tried;
+        before = size;
+    }
+    return value;
 }
 
 // Newton's method for u^ from the present u; return f, infinite if there is no mode, with H factored there.
@@ -120,6 +156,7 @@ double Laplace::find_modes() {
         value = losses();
         if (!(value < INFINITE)) return INFINITE;
     }
+    if (factored_) value = approach(value);
     for (int step = 0; step < NEWTON_STEPS; ++step) {
         double logdet = factorise();
         const bool definite = !std::isnan(logdet);
@@ -127,10 +164,7 @@ double Laplace::find_modes() {
             for (double& d : ratings_.d) d = std::max(d, 0.0);
             if (std::isnan(factorise())) return INFINITE;
         }
-        du_ = u_;
-        add_row_sums(*design_, zt_rows_, ratings_.r.data(), du_);
-        elimination_->solve(du_);
-        const double size = largest(du_);
+        const double size = newton_step();
         if (!std::isfinite(size)) return INFINITE;
         if (size < closeness * closeness && definite) return value + 0.5 * logdet;
         add(-1.0, du_, u_);
@@ -147,6 +181,7 @@ double Laplace::find_modes() {
             logdet = factorise();
             return std::isnan(logdet) ? INFINITE : value + 0.5 * logdet;
         }
+        if (definite) value = approach(value);
     }
     return INFINITE;
 }
@@ -347,7 +382,7 @@ Vector Laplace::hessian(const Vector& x, const std::vector<int>& free, double di
     if (!(evaluate(x, gradient) < INFINITE)) throw std::invalid_argument("there is no likelihood at this point");
     const std::size_t k = free.size();
     const double one = elimination_->cost() + ROW * design_->n;
-    if (nodes_.empty() && !ratings_.scaled() && cost_of_exact(k) < static_cast<double>(k) * one) return exact_hessian(free);
+    if (nodes_.empty() && !ratings_.scaled() && WORTH * cost_of_exact(k) < static_cast<double>(k) * one) return exact_hessian(free);
     const Vector base = u_;
     std::vector<Vector> tangents;
     for (int j : free) {  // all from the same point, before it is left

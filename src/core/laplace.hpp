@@ -77,19 +77,23 @@ class Laplace {
     bool set_parameters(const Vector& x);
     double losses();
     double factorise();
+    double newton_step();
+    double approach(double value);
     double find_modes();
     double fill_gradient(Vector& gradient);
     double integrate(Vector& gradient);
     void leverages();
 
     // The exact Hessian at the point of the last evaluation, and about how many multiplications it takes (laplace_hessian.cpp).
+    struct Kinds;
     struct Part;
-    std::vector<Part> parts() const;
+    std::vector<Kinds> kinds() const;
+    std::vector<Part> parts(const std::vector<Kinds>& kinds) const;
     double cost_of_exact(std::size_t free) const;
     Vector exact_hessian(const std::vector<int>& free);
     void fill_by_rows(const Part& part, const Vector& N, Vector& V, Vector& Q) const;
-    void add_component(int component, const Part& part, const std::vector<Entry>& entries, const Vector& dk, std::size_t size,
-                       Vector& x, Moments& moments, Vector& H);
+    void add_component(int component, const Part& part, const std::vector<Kinds>& kinds, const std::vector<Entry>& entries,
+                       const Vector& dk, std::size_t size, Vector& x, Moments& moments, Vector& H);
 
     std::shared_ptr<const Design> design_;
     Ratings ratings_;
@@ -108,7 +112,7 @@ class Laplace {
 
     Vector last_x_, last_gradient_;
     double last_closeness_ = 0.0, last_value_ = 0.0;
-    bool known_ = false;
+    bool known_ = false, factored_ = false;  // whether the last value is known; whether there is a factor of some H
 };
 
 }  // namespace ordbridge

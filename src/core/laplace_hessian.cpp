@@ -25,7 +25,9 @@
 namespace ordbridge {
 namespace {
 
-constexpr double GATHERED = 1.0, MOVED = 20.0;  // what takes as long as so many multiplications of matrices
+constexpr double GATHERED = 1.0, MOVED = 60.0;  // what takes as long as so many multiplications of matrices
+constexpr std::size_t MOST = 2000;     // effects or cells of a component, because whole matrices are kept of them
+constexpr std::size_t MOST_KINDS = 3;  // of rows of Z, for every column
 constexpr std::size_t STRIP = 32;  // rows whose pairs with all others are made at a time
 
 // to += factor * from
@@ -34,10 +36,10 @@ ORDBRIDGE_CLONES void add(double factor, const double* from, double* to, std::si
     for (std::size_t i = 0; i < n; ++i) to[i] += factor * from[i];
 }
 
-// to_j += z_j y[at_j] of the first n rows
-ORDBRIDGE_CLONES void add_gathered(const double* z, const int* at, const double* y, double* to, std::size_t n) {
+// to_j += y[at_j] of the first n rows
+ORDBRIDGE_CLONES void add_gathered(const int* at, const double* y, double* to, std::size_t n) {
 #pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) to[j] += z[j] * y[at[j]];
+    for (std::size_t j = 0; j < n; ++j) to[j] += y[at[j]];
 }
 
 ORDBRIDGE_CLONES void square(double* x, std::size_t n) {
@@ -47,40 +49,76 @@ ORDBRIDGE_CLONES void square(double* x, std::size_t n) {
 
 }  // namespace
 
-// How the rows of a connected component see its effects, which are numbered factor by factor, column by column.
-struct Laplace::Part {
-    std::size_t first, rows, effects;
-    std::vector<std::size_t> begin, levels;  // per factor
-    std::vector<std::vector<int>> at;        // per factor and row the place of the first effect of its level
+// The different rows of Z of a factor, such as one for every system.
+struct Laplace::Kinds {
+    std::vector<const double*> z;
+    std::vector<int> of_row;
 };
 
+// How the rows of a connected component see its effects, which are numbered factor by factor, column by column. A cell is a
+// level of a factor with one kind of rows of Z; cells are numbered factor by factor, kind by kind.
+struct Laplace::Part {
+    std::size_t first, rows, effects, cells;
+    std::vector<std::size_t> begin, first_cell, levels;  // per factor
+    std::vector<std::vector<int>> at, cell;              // per factor and row the first effect of its level, and its cell
+};
+
+// Empty where a factor has too many of them, such as the values of a covariate.
+std::vector<Laplace::Kinds> Laplace::kinds() const {
+    std::vector<Kinds> found;
+    for (std::size_t f = 0; f < design_->factors.size(); ++f) {
+        const std::size_t q = design_->factors[f].size, n = design_->n;
+        found.push_back({{}, std::vector<int>(n)});
+        std::vector<const double*>& z = found.back().z;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double* row = z_[f] + i * q;
+            const auto same = std::find_if(z.begin(), z.end(), [&](const double* known) { return std::equal(row, row + q, known); });
+            found.back().of_row[i] = static_cast<int>(same - z.begin());
+            if (same == z.end()) z.push_back(row);
+            if (z.size() > MOST_KINDS * q) return {};
+        }
+    }
+    return found;
+}
+
 double Laplace::cost_of_exact(std::size_t free) const {
-    double total = 0.0, columns = 0.0;
-    for (const Factor& factor : design_->factors) columns += factor.size;
-    const std::vector<Part> all = parts();
+    const std::vector<Kinds> known = kinds();
+    if (known.empty()) return std::numeric_limits<double>::infinity();
+    const double factors = static_cast<double>(known.size());
+    double total = 0.0;
+    const std::vector<Part> all = parts(known);
     for (std::size_t c = 0; c < all.size(); ++c) {
         const double n = static_cast<double>(all[c].rows), m = static_cast<double>(all[c].effects);
-        total += n * n * (GATHERED * columns + 0.5 * static_cast<double>(free)) + 2.0 * n * m * columns + MOVED * m * m +
+        if (all[c].effects > MOST || all[c].cells > MOST) return std::numeric_limits<double>::infinity();
+        total += n * n * (GATHERED * factors + 0.5 * static_cast<double>(free)) + 3.0 * n * m * factors + MOVED * m * m +
                  elimination_->dense_cost(static_cast<int>(c), all[c].effects);
     }
     return total;
 }
 
-std::vector<Laplace::Part> Laplace::parts() const {
+std::vector<Laplace::Part> Laplace::parts(const std::vector<Kinds>& kinds) const {
     std::vector<Part> found;
     std::size_t row = 0;
     const std::size_t n = design_->n;
     for (int c = 0; c < design_->components(); ++c) {
-        Part part{row, 0, 0, {}, {}, {}};
+        Part part{row, 0, 0, 0, {}, {}, {}, {}, {}};
         while (row < n && design_->factors[0].level[row] < design_->factors[0].component[c + 1]) ++row;
         part.rows = row - part.first;
-        for (const Factor& factor : design_->factors) {
+        for (std::size_t f = 0; f < kinds.size(); ++f) {
+            const Factor& factor = design_->factors[f];
+            const std::size_t levels = factor.component[c + 1] - factor.component[c];
             part.begin.push_back(part.effects);
-            part.levels.push_back(factor.component[c + 1] - factor.component[c]);
-            part.effects += part.levels.back() * factor.size;
+            part.first_cell.push_back(part.cells);
+            part.levels.push_back(levels);
             part.at.emplace_back(part.rows);
-            for (std::size_t i = 0; i < part.rows; ++i)
-                part.at.back()[i] = static_cast<int>(part.begin.back()) + factor.level[part.first + i] - factor.component[c];
+            part.cell.emplace_back(part.rows);
+            for (std::size_t i = 0; i < part.rows; ++i) {
+                const std::size_t level = factor.level[part.first + i] - factor.component[c];
+                part.at[f][i] = static_cast<int>(part.effects + level);
+                part.cell[f][i] = static_cast<int>(part.cells + kinds[f].of_row[part.first + i] * levels + level);
+            }
+            part.effects += levels * factor.size;
+            part.cells += levels * kinds[f].z.size();
         }
         found.push_back(std::move(part));
     }
@@ -118,9 +156,8 @@ void unscale(const Vector& N, const Design& design, const Cholesky& L, const std
 // What a process keeps from one Hessian to the next, because new memory takes longer than the numbers in it.
 struct Scratch {
     Vector N, Q, V, P;
-    static constexpr std::size_t KEPT = std::size_t{1} << 20;
     void resize(Vector& x, std::size_t size) {
-        if (x.size() > KEPT || x.size() < size) Vector(size).swap(x);
+        if (x.size() < size) Vector(size).swap(x);
     }
 };
 
@@ -156,8 +193,8 @@ void Laplace::fill_by_rows(const Part& part, const Vector& N, Vector& V, Vector&
 
 // Add what one component contributes to x, to the moments of Q and to the sum over pairs of rows; dk holds d_k, a row of
 // `size` numbers for every row.
-void Laplace::add_component(int component, const Part& part, const std::vector<Entry>& entries, const Vector& dk,
-                            std::size_t size, Vector& x, Moments& moments, Vector& H) {
+void Laplace::add_component(int component, const Part& part, const std::vector<Kinds>& kinds, const std::vector<Entry>& entries,
+                            const Vector& dk, std::size_t size, Vector& x, Moments& moments, Vector& H) {
     static thread_local Scratch scratch;
     const std::size_t n = part.rows, m = part.effects, factors = design_->factors.size();
     Vector &N = scratch.N, &Q = scratch.Q, &P = scratch.P;
@@ -165,7 +202,6 @@ void Laplace::add_component(int component, const Part& part, const std::vector<E
     scratch.resize(Q, m * m);
     scratch.resize(P, STRIP * n);
     std::vector<int> effects;
-    std::vector<std::size_t> column;  // where each column of Z begins among the effects
     for (std::size_t f = 0; f < factors; ++f) {
         const Factor& factor = design_->factors[f];
         for (int a = 0; a < factor.size; ++a)
@@ -179,35 +215,57 @@ void Laplace::add_component(int component, const Part& part, const std::vector<E
         scratch.resize(scratch.V, m * m);
         fill_by_rows(part, N, scratch.V, Q);
     }
-    Vector y(m), t(m), G(STRIP * size);
-    std::vector<Vector> columns;  // of Z~, each on its own
-    for (std::size_t f = 0; f < factors; ++f)
-        for (int a = 0; a < design_->factors[f].size; ++a) {
-            columns.emplace_back(n);
-            for (std::size_t i = 0; i < n; ++i) columns.back()[i] = zt_rows_[f][(part.first + i) * design_->factors[f].size + a];
+    // per factor, kind and column: of z~ = L'z, and of L z~
+    std::vector<Vector> standardised, back;
+    for (std::size_t f = 0; f < factors; ++f) {
+        const std::size_t q = design_->factors[f].size, count = kinds[f].z.size();
+        standardised.emplace_back(count * q);
+        back.emplace_back(count * q, 0.0);
+        for (std::size_t s = 0; s < count; ++s) {
+            double* zt = &standardised[f][s * q];
+            transposed_times(L_[f].data(), static_cast<int>(q), kinds[f].z[s], 1, zt);
+            for (std::size_t a = 0; a < q; ++a)
+                for (std::size_t b = 0; b <= a; ++b) back[f][s * q + a] += L_[f][a * q + b] * zt[b];
         }
+    }
+    // rows of a matrix, summed for every cell
+    const auto of_cells = [&](const Vector& matrix, const std::vector<Vector>& weights, Vector& out) {
+        scratch.resize(out, part.cells * m);
+        for (std::size_t f = 0; f < factors; ++f) {
+            const std::size_t q = design_->factors[f].size, levels = part.levels[f];
+            for (std::size_t s = 0; s < kinds[f].z.size(); ++s)
+                for (std::size_t g = 0; g < levels; ++g) {
+                    double* to = &out[(part.first_cell[f] + s * levels + g) * m];
+                    std::fill_n(to, m, 0.0);
+                    for (std::size_t a = 0; a < q; ++a)
+                        if (weights[f][s * q + a] != 0.0) add(weights[f][s * q + a], &matrix[(part.begin[f] + a * levels + g) * m], to, m);
+                }
+        }
+    };
+    Vector &Y = scratch.V, &T = scratch.N;
+    of_cells(N, standardised, Y);
+    of_cells(Q, back, T);
+    Vector y(m), t(m), y_of_cells(part.cells), G(STRIP * size);
     for (std::size_t top = 0; top < n; top += STRIP) {
         const std::size_t end = std::min(top + STRIP, n), strip = end - top;
         std::fill_n(P.begin(), strip * end, 0.0);
         for (std::size_t i = top; i < end; ++i) {
             std::fill(y.begin(), y.end(), 0.0);
             std::fill(t.begin(), t.end(), 0.0);
-            std::size_t which = 0;
+            std::fill(y_of_cells.begin(), y_of_cells.end(), 0.0);
             for (std::size_t f = 0; f < factors; ++f) {
-                const int q = design_->factors[f].size;
-                for (int a = 0; a < q; ++a, ++which) {
-                    const std::size_t at = (part.at[f][i] + a * part.levels[f]) * m;
-                    double back = 0.0;  // of L z~
-                    for (int b = 0; b <= a; ++b) back += L_[f][a * q + b] * zt_rows_[f][(part.first + i) * q + b];
-                    add(columns[which][i], &N[at], y.data(), m);
-                    add(back, &Q[at], t.data(), m);
-                }
+                add(1.0, &Y[part.cell[f][i] * m], y.data(), m);
+                add(1.0, &T[part.cell[f][i] * m], t.data(), m);
             }
             double* row = &P[(i - top) * end];
-            which = 0;
-            for (std::size_t f = 0; f < factors; ++f)
-                for (int a = 0; a < design_->factors[f].size; ++a, ++which)
-                    add_gathered(columns[which].data(), part.at[f].data(), &y[a * part.levels[f]], row, end);
+            for (std::size_t f = 0; f < factors; ++f) {
+                const std::size_t q = design_->factors[f].size, levels = part.levels[f];
+                for (std::size_t s = 0; s < kinds[f].z.size(); ++s)
+                    for (std::size_t a = 0; a < q; ++a)
+                        add(standardised[f][s * q + a], &y[part.begin[f] + a * levels], &y_of_cells[part.first_cell[f] + s * levels],
+                            levels);
+                add_gathered(part.cell[f].data(), y_of_cells.data(), row, end);
+            }
             square(row, end);
             for (std::size_t k = 0; k < entries.size(); ++k) {
                 const Entry& entry = entries[k];
@@ -325,14 +383,15 @@ Vector Laplace::exact_hessian(const std::vector<int>& free) {
             H[place[e] * size + k] += total;
         }
     }
-    const std::vector<Part> all = parts();
+    const std::vector<Kinds> known = kinds();
+    const std::vector<Part> all = parts(known);
     Moments moments{static_cast<int>(design_->factors.size()), {}, {}, 0, {}};
     for (const Factor& first : design_->factors) {
         moments.own.emplace_back(first.size * first.size, 0.0);
         for (const Factor& second : design_->factors)
             moments.pair.emplace_back(first.size * first.size * second.size * second.size, 0.0);
     }
-    for (std::size_t c = 0; c < all.size(); ++c) add_component(static_cast<int>(c), all[c], entries, dk, size, x, moments, H);
+    for (std::size_t c = 0; c < all.size(); ++c) add_component(static_cast<int>(c), all[c], known, entries, dk, size, x, moments, H);
     for (std::size_t e = 0; e < entries.size(); ++e)
         for (std::size_t f = 0; f <= e; ++f) {
             const bool later = entries[f].factor > entries[e].factor;

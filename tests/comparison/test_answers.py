@@ -386,7 +386,7 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
     found = compared(data, draws=48, estimand="latent")
     assert "(1 | participant:system)" in found.models["formula"][0].as_py()
     assert found.models["test"].to_pylist() == ["bootstrap"] and found.models["draws"].to_pylist() == [48]
-    from ordbridge.models.inference import bootstrap
+    from ordbridge.models.inference import bootstrap, resampling
     from ordbridge.models.inference.hypothesis import hypothesis
 
     fit = found.fits[None]
@@ -395,8 +395,9 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
         weights = {
             f"system{name}": sign for name, sign in ((row["system_a"], 1.0), (row["system_b"], -1.0)) if name != "A"
         }
-        drawn[row["system_a"], row["system_b"]] = bootstrap.ratios_of(fit, hypothesis(fit, weights), DrawPlan(8))
-    factor = np.nanmean([ratio for _, ratios, _ in drawn.values() for ratio in ratios])
+        comparison, observed, _ = bootstrap.prepare(fit, hypothesis(fit, weights), 0)
+        drawn[row["system_a"], row["system_b"]] = observed, list(resampling.results(comparison, DrawPlan(8)))
+    factor = np.nanmean([ratio for _, ratios in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
         from scipy import stats
 

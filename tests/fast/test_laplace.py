@@ -32,11 +32,14 @@ class Case:
         q: int = 2,
         seed: int = 0,
         beyond: bool = False,
+        systems: bool = False,
     ) -> None:
         rng = np.random.default_rng(seed)
         n, cuts = 90, 4
         self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (8, 11, 5)[:factors]]
         self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
+        if systems:  # few kinds of rows
+            self.Z = [np.column_stack([np.ones(n), np.eye(q)[rng.integers(0, q, n)][:, 1:]]) for _ in range(factors)]
         self.X = rng.normal(size=(n, 2))
         self.y = np.r_[np.arange(cuts + 1), rng.integers(0, cuts + 1, n - cuts - 1)]
         self.structure = Structure.build(self.groups, self.Z)
@@ -158,7 +161,7 @@ def check_hessian(case: Case, tolerance: float = 1e-9) -> None:
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("threshold", ["flexible", "symmetric", "equidistant"])
 def test_hessian_is_exact(link: str, threshold: str) -> None:
-    case = Case(link, threshold, beyond=True)
+    case = Case(link, threshold, beyond=True, systems=True)
     scale = case.ratings.log_scale
     case.ratings, case.parameters = replace(case.ratings, scale=np.empty((90, 0))), np.delete(case.parameters, scale)
     check_hessian(case)
@@ -167,14 +170,15 @@ def test_hessian_is_exact(link: str, threshold: str) -> None:
 @pytest.mark.parametrize(("factors", "q"), [(1, 1), (1, 2), (2, 1), (2, 3), (3, 2)])
 @pytest.mark.parametrize("singular", [False, True])
 def test_hessian_is_exact_for_any_dimension_and_where_a_variance_is_zero(factors: int, q: int, singular: bool) -> None:
-    case = Case("logit", factors=factors, q=q, seed=2)
+    case = Case("logit", factors=factors, q=q, seed=2, systems=True)
     if singular:
         case.parameters[case.ratings.size + np.flatnonzero(case.layout.diagonal)[-1]] = 0.0
     check_hessian(case)
 
 
-def test_hessian_by_differences_where_there_are_scale_effects() -> None:
-    case = Case("probit", beyond=True)
+@pytest.mark.parametrize("beyond", [False, True])
+def test_hessian_by_differences_where_there_are_covariates_or_scale_effects(beyond: bool) -> None:
+    case = Case("probit", beyond=beyond, systems=beyond)
     every = np.arange(case.parameters.size)
     found, half = (case.new().hessian(case.parameters, every, step) for step in (1e-5, 5e-6))
     np.testing.assert_allclose(found, half, atol=1e-4 * np.abs(half).max())

@@ -53,8 +53,8 @@ class Layout:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """Which entries are the first of a term: the standard deviation of its intercept, if it has one."""
-        corners = {(f, start) for f in range(len(self.blocks)) for start, _ in self.terms_of(f)}
+        """Which entries are the first of a term of several effects: the standard deviation of its intercept."""
+        corners = {(f, start) for f in range(len(self.blocks)) for start, size in self.terms_of(f) if size > 1}
         return self.diagonal & np.array([(f, a) in corners for f, a in zip(self.factor, self.row, strict=True)])
 
     @cached_property
