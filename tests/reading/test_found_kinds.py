@@ -341,7 +341,7 @@ def test_answers_on_no_known_scale_are_shown(tmp_path: Path) -> None:
     header = "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.S1,Answer.S2,Answer.S3"
     with pytest.raises(InputError) as caught:
         ob.read(csv(tmp_path / "x.csv", header, rows))
-    assert "Answer.S1, Answer.S2 of x.csv are n, p, which is no known scale" in str(caught.value)
+    assert "Answer.S1, Answer.S2 of x.csv are n, p, which is not a known scale" in str(caught.value)
     named = [(*row[:4], ["gpt", "bart"][n % 2], "x") for n, row in enumerate(rows)]
     with pytest.raises(InputError) as caught:  # names of systems are no answers
         ob.read(csv(tmp_path / "y.csv", "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.task,Input.u", named))

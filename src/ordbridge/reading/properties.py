@@ -113,7 +113,7 @@ def _is_number(cell: str | None) -> bool:
 
 
 def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
-    """Ask about questions that share few answers, which are no known scale, such as p and n."""
+    """Ask about questions that share few answers, which are not a known scale, such as p and n."""
     groups: dict[frozenset[str], list[str]] = {}
     elsewhere = {cell for name in sheet.header if name not in names for cell in sheet.columns[name] if cell}
     for name in names:
@@ -133,7 +133,7 @@ def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
                 "into system_a and system_b"
             )
         raise InputError(
-            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is no known scale; "
+            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is not a known scale; "
             "if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
         )
 
