@@ -133,8 +133,9 @@ def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
                 "into system_a and system_b"
             )
         raise InputError(
-            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, which is not a known "
-            "scale; if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
+            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}, "
+            "which is not a known scale; if these are the ratings, name the columns with rating= and give levels= with "
+            "all answers from low to high"
         )
 
 
