@@ -235,9 +235,7 @@ def test_without_r_the_native_engine_answers_and_the_page_says_so(app: str, tab:
     assert not tab.is_visible("[data-job=confirm-r]")
 
 
-def test_preferences_several_files_weights_and_a_covariate(
-    app: str, tab: Any, tmp_path: Path, drop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_preferences_are_compared(app: str, tab: Any, drop: Callable[..., None]) -> None:
     votes = pd.DataFrame({
         "rater": [f"r{k % 6}" for k in range(120)], "item": [f"t{k // 6}" for k in range(120)],
         "model_a": ["B", "C", "C"] * 40, "model_b": ["A", "A", "B"] * 40,
@@ -248,22 +246,6 @@ def test_preferences_several_files_weights_and_a_covariate(
     assert "is preferred most" in said(tab)
     assert "120 comparisons: 6 participants, 20 items, 3 systems" in tab.inner_text("#counted")
     assert not tab.is_visible("#raters") and not tab.is_visible("#reference")
-
-    data = dropped_files.one_criterion()
-    data["length"] = [10 + (7 * k) % 23 for k in range(len(data))]
-    half = len(data) // 2
-    files = {"one.csv": data[:half], "two.csv": data[half:]}
-    for name, part in files.items():
-        part.to_csv(tmp_path / name, index=False)
-    drop(tab, *((name, (tmp_path / name).read_bytes()) for name in files))
-    tab.wait_for_selector("#counted:has-text('540 ratings')", timeout=PATIENT)
-    assert "C is rated highest" in said(tab)
-    tab.select_option("#covariates", "length")
-    tab.wait_for_selector("[data-of=compare] code:has-text('--covariates length')", state="attached", timeout=PATIENT)
-    assert "one.csv two.csv" in tab.locator("[data-of=compare] code").text_content()
-    report = kept(tab, "compare", "report.html")
-    by_command(tab, "compare", tmp_path, monkeypatch)
-    assert (tmp_path / "report.html").read_bytes() == report
 
 
 def test_a_plan_is_followed(
