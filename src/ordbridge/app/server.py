@@ -143,6 +143,7 @@ class Server:
             self._server.shutdown()
         self._server.server_close()
         self.jobs.close()
+        self._looking.acquire(timeout=10)  # what looks for R removes its own files in the end
 
     def _forget_closed_tabs(self) -> None:
         while True:
