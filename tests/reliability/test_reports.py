@@ -70,10 +70,15 @@ def plain(text):
 def test_every_surface_has_the_answer_and_every_finding(results, kind, tmp_path):
     result = results[kind]
     page = plain(result.report(tmp_path / "report.html").read_text(encoding="utf-8").partition("</style>")[2])
-    surfaces = [page, plain(result._repr_html_()), " ".join(str(result).split())]
-    for surface in surfaces:
-        for sentence in [*result.answer.splitlines(), *(one.text for one in result.findings)]:
+    printed = " ".join(str(result).split())
+    for surface in (page, plain(result._repr_html_()), printed):
+        for sentence in result.answer.splitlines():
             assert sentence.replace(" %", "%") in surface.replace(" %", "%")
+        for one in result.findings:
+            if surface is printed and one.code in result.told:  # a row of its table
+                assert str(one.values.get("participant", one.values.get("n", ""))) in surface
+            else:
+                assert one.text.replace(" %", "%") in surface.replace(" %", "%")
     assert json.loads(as_json.text(result))["answer"] == result.answer
     for text in (result.latex(), result.markdown()):
         assert text.count("\\item ") + text.count("\n- ") >= len(result.findings)
