@@ -122,6 +122,6 @@ def test_the_tutorial_can_be_typed(tmp_path, monkeypatch, capsys):
         assert alike(shown, printed), f"{command}\n{printed}"
         assert all(Path(word).stat().st_size for word in words if word.endswith((".html", ".tex", ".md", ".png")))
     assert (
-        Path("summaries.csv").read_text(encoding="utf-8").startswith("worker_id,doc,system,rating\nw01,doc01,human,3")
+        Path("summaries.csv").read_text(encoding="utf-8").startswith("worker_id,doc,system,rating\nw04,doc01,human,5")
     )
     assert doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

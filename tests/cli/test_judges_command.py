@@ -34,7 +34,8 @@ def test_everything_about_a_judge(ratings_file, tmp_path, capsys):
                  "0.01", "--html", str(page), "--markdown", str(text)])  # fmt: skip
     assert code == 0
     out = capsys.readouterr().out.replace("\n", " ")
-    assert out.startswith("gpt agrees with people less than they agree with each other: .43 against .60")
+    assert out.startswith("No: gpt fails the alternative annotator test (ε = 0.1): it wins against 0 of 3 people")
+    assert "gpt agrees with people less than they agree with each other: .43 against .60" in out
     for said in (
         "the alternative annotator test (ε = 0.1)",
         "! The judge favours B by 0.53 points over the others (p < .001).",
@@ -54,7 +55,7 @@ def test_everything_about_a_judge(ratings_file, tmp_path, capsys):
         "PPI++",
     ):
         assert heading in html, heading
-    assert html.count("<figure>") == 1
+    assert html.count("<figure ") == 1
     methods = text.read_text(encoding="utf-8")
     assert "prediction-powered inference" in methods
     assert "3 people gave 240 ratings of 80 texts, and gpt rated 160 texts, 80 of them alone." in methods

@@ -63,7 +63,7 @@ def test_plan_with_the_preset(tmp_path, capsys, monkeypatch):
         == 0
     )
     printed, progress = capsys.readouterr()
-    assert "50 items with 3 ratings each, 300 ratings by 12 raters." in printed.splitlines()[0]
+    assert "50 items with 3 ratings each, 300 ratings by 12 raters." in " ".join(printed.splitlines()[:2])
     assert "vary as in howcroft2021, low" in printed
     assert progress == ""
 

@@ -45,6 +45,7 @@ def test_reliability_answers_first_and_has_everything_in_its_details(command, ra
     options = ("--item", "item", "--participant", "participant", "--rating", "rating", "--criterion", "criterion")
     code, out, _ = command("reliability", ratings_file, *options, "--group", "native")
     assert code == 0
+    out = " ".join(out.split())
     assert out.startswith("adequacy: raters agree moderately (Krippendorff's alpha .72, 95% CI .44 to .87, ordinal).")
     assert "! adequacy, no: the group has one rater ('P3')" in out
     assert "Fleiss' κ" not in out
@@ -61,7 +62,7 @@ def test_reliability_writes_one_self_contained_page(command, ratings_file, tmp_p
     assert code == 0
     assert "report.html" in out.replace("\n", "")
     page = target.read_text(encoding="utf-8")
-    assert page.count("<figure>") == 10
+    assert page.count("<figure ") == 10
     assert "What papers forget" in page
     assert page.count('class="line"') == 12
     assert page.count("<script>") == 1  # inline: it sorts tables
@@ -81,10 +82,6 @@ def test_a_crowd_fits_on_one_screen(command, tmp_path):
     assert code == 0
     assert out.count("\n") <= 20
     assert "Averages over 5.0 ratings of each item are reliable (.8" in out
-    assert (
-        "No value of Cohen's κ, Goodman & Kruskal's γ, Kendall's τ-b, Spearman's ρ, Kendall's W and Cronbach's α."
-        in out
-    )
     assert "60 raters, 300 items; 1,500 ratings, 5.0 per item." in out
 
 
@@ -188,6 +185,7 @@ def test_scales_side_by_side(command, two_scales, tmp_path):
     options = ("--system", "system", "--item", "item", "--html", tmp_path / "s.html")
     code, out, _ = command("scales", *two_scales, *options)
     assert code == 0
+    out = " ".join(out.split())
     assert out.startswith("No clear difference in agreement between vas and vds: Kendall's W .57 against .55")
     code, out, _ = command("scales", *two_scales, *options, "--details")
     for part in ("vds", "vas", "Kendall's W", "Interchangeability", "/10", "Tukey", "rater", "** p < .01"):
@@ -255,7 +253,7 @@ def test_scales_have_the_report_of_everything_else(command, two_scales, tmp_path
     code, out, _ = command("scales", *two_scales, "--html", html, "--latex", tex, "--markdown", md)
     assert code == 0 and "difference" in out
     page = html.read_text(encoding="utf-8")
-    places = [page.index(mark) for mark in ("<h1>", "<table", "<svg", "<h2>For the paper", "<h2>How to repeat it",
+    places = [page.index(mark) for mark in ("<h1>", "<svg", "<table", "<h2>For the paper", "<h2>How to repeat it",
                                             "<h2>More")]  # fmt: skip
     assert places == sorted(places)
     assert r"\toprule" in tex.read_text(encoding="utf-8") and "Belz" in md.read_text(encoding="utf-8")

@@ -246,7 +246,7 @@ def test_the_command(four: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureF
     found = json.loads(said.out)["tables"]["tests"]
     expected = ob.clmm(MIXED, four, engine="fast").test("systemB", "bootstrap", draws=19).to_pylist()
     assert [r["term"] for r in found] == ["system", "systemB"] and found[1:] == expected
-    assert "19 draws" in said.err
+    assert said.err == ""  # progress is told from the fifth second on
     assert main([*command[:-1], "lrt"]) == 0
     assert "Tests\n" in capsys.readouterr().out
 

@@ -219,7 +219,7 @@ def fit_joint(pairs: Comparisons, rated: Rated, apart: bool = False) -> JointFit
     >>> four = np.zeros(4, int), np.ones(4, int), np.array([0, 1, 1, 1])
     >>> ratings = Rated(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 0, 1]), 3, ())
     >>> fit_joint(Comparisons(*four, 2, 2), ratings).coefficients.round(2).tolist()  # both say that the first is better
-    [-1.07]
+    [-1.31]
     """
     model = Joint(pairs, rated, apart)
     sds = slice(model.spacings + model.thresholds, model.outer)

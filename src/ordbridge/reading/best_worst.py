@@ -33,10 +33,10 @@ def best_worst_sets(
     Examples
     --------
     >>> import numpy as np
-    >>> columns = {"sys1": ["p"], "sys2": ["q"], "sys3": ["r"], "best": ["q"], "worst": ["r"]}
+    >>> columns = {"sys1": ["p", "p"], "sys2": ["q", "q"], "sys3": ["r", "r"], "best": ["q", "p"], "worst": ["r", "q"]}
     >>> words = {name: [name.rstrip("123"), *name[3:]] if name[-1].isdigit() else [name] for name in columns}
-    >>> best_worst_sets(Sheet(columns, np.array([2]), "x.csv"), words)
-    [(['sys1', 'sys2', 'sys3'], (['2'], ['1'], ['3']), 'best', 'worst')]
+    >>> best_worst_sets(Sheet(columns, np.array([2, 3]), "x.csv"), words)
+    [(['sys1', 'sys2', 'sys3'], (['2', '1'], ['1', '3'], ['3', '2']), 'best', 'worst')]
     """
     best = [name for name, own in words.items() if {*own} & BEST]
     worst = [name for name, own in words.items() if {*own} & WORST]

@@ -34,10 +34,10 @@ def pairs_by_name(
     Examples
     --------
     >>> import numpy as np
-    >>> columns = {"options": ["p,q", "q,r", "p,r"], "plot": ["q", "same", "p"], "genre": ["x", "y", "x"]}
+    >>> columns = {"options": ["p,q", "q,p"] * 2, "plot": ["q", "same", "p", "p"], "genre": ["x", "y", "x", "y"]}
     >>> words = {name: [name] for name in columns}
-    >>> [(a, b, said) for a, b, said, _, _ in pairs_by_name(Sheet(columns, np.array([2, 3, 4]), "x.csv"), words, ())]
-    [(['p', 'q', 'p'], ['q', 'r', 'r'], ['b', 'tie', 'a'])]
+    >>> [(a, b, said) for a, b, said, _, _ in pairs_by_name(Sheet(columns, np.arange(2, 6), "x.csv"), words, ())]
+    [(['p', 'q', 'p', 'q'], ['q', 'p', 'q', 'p'], ['b', 'tie', 'a', 'b'])]
     """
     for column in sheet.header:
         both = _split(sheet.columns[column])
