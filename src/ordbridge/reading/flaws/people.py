@@ -132,23 +132,32 @@ def _reversed(study: RatedStudy) -> Iterator[Finding]:
 def _twins(study: RatedStudy) -> Iterator[Finding]:
     """Find two participants who gave all their common texts the same ratings, though ratings vary."""
     n = len(study.names["participant"].labels)
-    if study.text is None or not 2 <= n <= MOST_PAIRS:
+    if study.text is None or not 2 <= n <= MOST_PAIRS or not (study.text >= 0).any():
         return
     key = study.text
     if "criterion" in study.names:
         key = np.where(key < 0, -1, key * len(study.names["criterion"].labels) + study.names["criterion"].code)
-    answers: list[dict[int, float]] = [{} for _ in range(n)]
-    for person, text, rating in zip(study.names["participant"].code, key, study.rating, strict=True):
-        if person >= 0 and text >= 0:
-            answers[person].setdefault(int(text), float(rating))
+    people, rated = study.names["participant"].code, (study.names["participant"].code >= 0) & (key >= 0)
+    _, text = np.unique(key[rated], return_inverse=True)
+    _, first = np.unique(people[rated] * (int(text.max(initial=0)) + 1) + text, return_index=True)
+    person, text, rating = people[rated][first], text[first], study.rating[rated][first]
+    _, value = np.unique(rating, return_inverse=True)
+    _, answer = np.unique(text * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+    common, equal = (_shared(person, what, n) for what in (text, answer))
     found: set[int] = set()
-    for one in range(n):
-        for other in range(one):
-            common = answers[one].keys() & answers[other].keys()
-            equal = len(common) >= SAME and all(answers[one][text] == answers[other][text] for text in common)
-            if equal and len({answers[one][text] for text in common}) > 2:
-                found |= {one, other}
+    for one, other in np.argwhere(np.tril((common >= SAME) & (common == equal), -1)).tolist():
+        both = np.intersect1d(answer[person == one], answer[person == other])
+        if len({*value[np.isin(answer, both)].tolist()}) > 2:
+            found |= {one, other}
     yield from _flaw(study, sorted(found), "identical-raters")
+
+
+def _shared(person: np.ndarray, what: np.ndarray, n: int) -> np.ndarray:
+    """Return how many things each two of n participants have in common."""
+    from scipy import sparse
+
+    table = sparse.csr_array((np.ones(len(person), dtype=np.int32), (person, what)), shape=(n, int(what.max(initial=0)) + 1))
+    return np.asarray((table @ table.T).toarray())
 
 
 def _flaw(study: RatedStudy, people: list[int], code: str, **values: Any) -> Iterator[Finding]:
