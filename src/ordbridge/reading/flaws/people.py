@@ -156,7 +156,9 @@ def _shared(person: np.ndarray, what: np.ndarray, n: int) -> np.ndarray:
     """Return how many things each two of n participants have in common."""
     from scipy import sparse
 
-    table = sparse.csr_array((np.ones(len(person), dtype=np.int32), (person, what)), shape=(n, int(what.max(initial=0)) + 1))
+    table = sparse.csr_array(
+        (np.ones(len(person), dtype=np.int32), (person, what)), shape=(n, int(what.max(initial=0)) + 1)
+    )
     return np.asarray((table @ table.T).toarray())
 
 
