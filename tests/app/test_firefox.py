@@ -6,8 +6,9 @@ import asyncio
 import json
 import shutil
 import subprocess
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,14 @@ class Firefox:
     def __init__(self, address: str) -> None:
         from tornado.websocket import websocket_connect
 
-        self._loop, self._ids = asyncio.new_event_loop(), count(1)
-        self._socket = self._loop.run_until_complete(self._connect(websocket_connect, f"{address}/session"))
+        self._loop, self._ids = asyncio.new_event_loop(), count(1)  # in a thread: Playwright's own may run in this one
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._socket = self._wait(self._connect(websocket_connect, f"{address}/session"))
         self._ask("session.new", capabilities={})
         self._tab = self._ask("browsingContext.getTree")["contexts"][0]["context"]
+
+    def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENT)
 
     @staticmethod
     async def _connect(connect: Any, address: str) -> Any:
@@ -44,9 +49,9 @@ class Firefox:
 
     def _ask(self, method: str, **words: Any) -> dict[str, Any]:
         number = next(self._ids)
-        self._loop.run_until_complete(self._send(json.dumps({"id": number, "method": method, "params": words})))
+        self._wait(self._send(json.dumps({"id": number, "method": method, "params": words})))
         while True:
-            answer = json.loads(self._loop.run_until_complete(self._receive()))
+            answer = json.loads(self._wait(self._receive()))
             if answer.get("id") == number:
                 assert "error" not in answer, answer
                 return dict(answer["result"])
@@ -56,6 +61,14 @@ class Firefox:
 
     async def _receive(self) -> str:
         return str(await self._socket.read_message())
+
+    async def _close(self) -> None:
+        self._socket.close()
+
+    def close(self) -> None:
+        """Let go of the browser."""
+        self._wait(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     def open(self, address: str) -> None:
         """Load a page."""
@@ -87,7 +100,9 @@ def firefox(tmp_path: Path) -> Iterator[Firefox]:
     try:
         assert process.stderr is not None
         said = next(line for line in process.stderr if "BiDi listening on" in line)
-        yield Firefox(said.rpartition(" ")[2].strip())
+        browser = Firefox(said.rpartition(" ")[2].strip())
+        yield browser
+        browser.close()
     finally:
         process.kill()
         process.communicate()
