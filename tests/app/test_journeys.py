@@ -182,6 +182,7 @@ def test_what_is_not_clear_can_be_chosen(app: str, tab: Any, drop: Callable[...,
     for role, column in {"participant": "q1", "item": "q2", "system": "q3", "rating": "q4"}.items():
         tab.select_option(f"#role-{role}", column)
         tab.wait_for_selector("#file-status :is(.error, .good)", timeout=PATIENT)
+    tab.wait_for_selector("#file-status .error:has-text('order is not known')", timeout=PATIENT)  # of the last choice
     asked = tab.inner_text("#file-status .error")
     assert "order is not known" in asked and "with these labels from low to high" in asked
     assert accessible(tab) == []

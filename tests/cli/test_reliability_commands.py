@@ -210,7 +210,7 @@ def test_scales_again_and_outside(command, two_scales, tmp_path):
     assert code == 0
     assert "stability" in out
     assert "validity" in out
-    assert "vas.csv (3)" in out.replace("\n", "")
+    assert "vas.csv (3)" in " ".join(out.split())
 
 
 @pytest.mark.slow
