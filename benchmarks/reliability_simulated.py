@@ -41,10 +41,10 @@ COEFFICIENTS = {
 
 
 class People:
-    """Raters of one kind: standard deviations of their severity and of their noise."""
+    """Raters of one kind: standard deviations of their severity and of their noise, and where they cut their scale."""
 
-    def __init__(self, severity: float, noise: float) -> None:
-        self.severity, self.noise = severity, noise
+    def __init__(self, severity: float, noise: float, cuts: tuple[float, ...] = CUTS) -> None:
+        self.severity, self.noise, self.cuts = severity, noise, cuts
 
     def raters(self, m: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the severities of m raters."""
@@ -63,12 +63,12 @@ class People:
         return some
 
 
-def categories(seen: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(seen), np.nan, np.digitize(seen, CUTS) + 1.0)
+def categories(seen: np.ndarray, cuts: tuple[float, ...] = CUTS) -> np.ndarray:
+    return np.where(np.isnan(seen), np.nan, np.digitize(seen, cuts) + 1.0)
 
 
-def on_its_scale(name: str, seen: np.ndarray) -> np.ndarray:
-    return np.round(seen, 3) if name.startswith("ICC") else categories(seen)
+def on_its_scale(name: str, seen: np.ndarray, cuts: tuple[float, ...] = CUTS) -> np.ndarray:
+    return np.round(seen, 3) if name.startswith("ICC") else categories(seen, cuts)
 
 
 def nodes(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,24 +76,24 @@ def nodes(n: int) -> tuple[np.ndarray, np.ndarray]:
     return at, weight / weight.sum()
 
 
-def shares(mean: np.ndarray | float, sd: float) -> np.ndarray:
+def shares(mean: np.ndarray | float, sd: float, cuts: tuple[float, ...]) -> np.ndarray:
     """Return the probabilities of the categories (last axis) of what is seen."""
-    edges = np.array([-np.inf, *CUTS, np.inf])
+    edges = np.array([-np.inf, *cuts, np.inf])
     return np.diff(norm.cdf((edges - np.asarray(mean)[..., None]) / sd), axis=-1)
 
 
 @functools.cache
-def in_the_population(severity: float, noise: float) -> dict[str, float]:
+def in_the_population(severity: float, noise: float, cuts: tuple[float, ...] = CUTS) -> dict[str, float]:
     """Return the true values for raters and items without number."""
     quality, weight = nodes(80)
-    given = shares(quality, float(np.hypot(severity, noise)))  # of an item, by any rater
-    share = shares(0.0, float(np.sqrt(1 + severity**2 + noise**2)))
+    given = shares(quality, float(np.hypot(severity, noise)), cuts)  # of an item, by any rater
+    share = shares(0.0, float(np.sqrt(1 + severity**2 + noise**2)), cuts)
     same, chance = weight @ (given**2).sum(axis=1), (share**2).sum()
     ac_chance = (share * (1 - share)).sum() / (len(share) - 1)
     rank = np.cumsum(share) - share / 2
     within, all_in_all = weight @ (given @ rank**2 - (given @ rank) ** 2), share @ rank**2 - (share @ rank) ** 2
     level, level_weight = nodes(24)
-    own = shares(quality[:, None] + severity * level, noise)  # quality × severity × category
+    own = shares(quality[:, None] + severity * level, noise, cuts)  # quality × severity × category
     concordant = discordant = rho = 0.0
     for (a, w_a), (b, w_b) in product(enumerate(level_weight), repeat=2):
         table = np.einsum("q,qk,ql->kl", weight, own[:, a], own[:, b])
@@ -122,7 +122,7 @@ def _kept(path: Path) -> list[dict[str, Any]]:
 def studies(store: Path, people: People, n: int, m: int, per: int, raters: str, wanted: int) -> list[dict]:
     """Return studies with the interval, estimate and true value of every coefficient; make those that are missing."""
     store.mkdir(parents=True, exist_ok=True)
-    path = store / f"{raters}_{n}_{per}_of_{m}_{people.severity}_{people.noise}.jsonl"
+    path = store / f"{raters}_{n}_{per}_of_{m}_{people.severity}_{people.noise}_{people.cuts[0]}.jsonl"
     done = _kept(path)
     wanted = wanted or len(done)
     each = 10 if m >= 50 and raters == "fixed" else 1
@@ -133,12 +133,12 @@ def studies(store: Path, people: People, n: int, m: int, per: int, raters: str, 
                 who = people.raters(m, np.random.default_rng([6, *seed[:4], study // each]))
                 truth, seen = _of_these(people, tuple(who)), people.rate(n, who, np.random.default_rng([8, *seed]), per)
             else:
-                truth = in_the_population(people.severity, people.noise)
+                truth = in_the_population(people.severity, people.noise, people.cuts)
                 seen = people.rate(n, m, np.random.default_rng([7, *seed]), per)
             row = {}
             for name, function in COEFFICIENTS.items():
                 try:
-                    found = function(on_its_scale(name, seen), raters=raters)
+                    found = function(on_its_scale(name, seen, people.cuts), raters=raters)
                 except InputError:  # too few common items, or none that all raters rated
                     continue
                 if found.conf_low is not None:
@@ -152,7 +152,9 @@ def studies(store: Path, people: People, n: int, m: int, per: int, raters: str, 
 @functools.lru_cache(maxsize=1)
 def _of_these(people: People, who: tuple[float, ...]) -> dict[str, float]:
     long = people.rate(5000, np.array(who), np.random.default_rng(0))
-    return {name: f(on_its_scale(name, long), conf_level=None).estimate for name, f in COEFFICIENTS.items()}
+    return {
+        name: f(on_its_scale(name, long, people.cuts), conf_level=None).estimate for name, f in COEFFICIENTS.items()
+    }
 
 
 def show(done: list[dict], label: str, widths: bool) -> None:
@@ -175,6 +177,12 @@ def heading() -> None:
 
 
 KINDS = ((0.5, 0.7), (0.25, 0.4))
+# Items of SD 0.5 or 1.4 with mean 0.8 or 1.45, raters of SD 0.4, noise of SD 1 and cuts at -1.6, -1.1, -0.6 and 0, on
+# which tests of few raters were tried out; here in SDs of the items
+SKEWED = {
+    0.5: (0.8, 2.0, (-4.8, -3.8, -2.8, -1.6)),
+    1.4: (0.286, 0.714, (-2.179, -1.821, -1.464, -1.036)),
+}
 CROWDS = ((150, 3, 60), (200, 3, 8), (200, 5, 50))
 
 
@@ -192,6 +200,9 @@ def tests(args: argparse.Namespace) -> None:
     for (n, m), kind in product(((40, 3), (40, 5), (60, 9), (40, 30)), KINDS):
         done = studies(args.store, People(*kind), n, m, m, "random", args.datasets)
         show(done, f"| random | {n} × {m} | {kind[0]}, {kind[1]}", widths=False)
+    for (n, m), (items, kind) in product(((40, 3), (40, 5), (60, 9), (40, 30)), SKEWED.items()):
+        done = studies(args.store, People(*kind), n, m, m, "random", args.datasets)
+        show(done, f"| random | {n} × {m} | skewed, items {items}", widths=False)
 
 
 def gaps(args: argparse.Namespace) -> None:
@@ -200,6 +211,9 @@ def gaps(args: argparse.Namespace) -> None:
     for (n, per, m), kind in product(CROWDS, KINDS):
         done = studies(args.store, People(*kind), n, m, per, "random", args.datasets)
         show(done, f"| random | {n} × {per} of {m} | {kind[0]}, {kind[1]}", widths=True)
+    for (n, per, m), (items, kind) in product(CROWDS, SKEWED.items()):
+        done = studies(args.store, People(*kind), n, m, per, "random", args.datasets)
+        show(done, f"| random | {n} × {per} of {m} | skewed, items {items}", widths=True)
 
 
 def icc(args: argparse.Namespace) -> None:

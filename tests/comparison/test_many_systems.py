@@ -27,7 +27,7 @@ def study(systems: int, people: int = 6, items: int = 10, step: float = 0.5, see
 
 
 def test_in_the_mushra_file_301_of_552_pairs_differ(shared: Path) -> None:
-    """Those of lme4's model of all systems, Holm's correction over both criteria; without item × system there are 423."""
+    """Those of lme4's model of all systems after Holm's correction over both criteria; without item × system 423."""
     file = shared / "data" / "real" / "cvssp_ratings.csv"
     if not file.exists():
         pytest.skip("the real files are not here")

@@ -164,7 +164,7 @@ def test_nothing_is_read_from_an_estimate_alone():
     few = [[1, 2], [2, 2], [2, 3], [3, 3], [1, 1], [3, 3], [2, 1]]
     alpha, gamma = rel.krippendorff_alpha(few), rel.goodman_kruskal_gamma(few)
     assert rosenthal(gamma.estimate) == "very large"
-    assert benchmark(gamma, "rosenthal") == "medium"
+    assert benchmark(gamma, "rosenthal") == "small"
     assert benchmark(alpha, "landis_koch") == "slight"
     assert benchmark(alpha, "krippendorff") == "too uncertain"
     assert "agreement-and-ranking-unclear" in codes(quietly(long(few)))
