@@ -196,7 +196,7 @@ class _Finder:
         source = shared_source(self.sheet, str(item), str(system), free)
         if source is None:
             return
-        if rank_of("item", short_name(source)) is None:
+        if rank_of("item", short_name(source)) is None and name_words(source)[-1:] != ["id"]:
             self.notes.append(noticed("shared-source-proposed", column=source, old=item))
             return
         self.ids["item"] = source

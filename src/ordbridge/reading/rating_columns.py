@@ -14,6 +14,7 @@ from ordbridge.reading.parts import IDS, Asked, Hints, listed, options_of, short
 from ordbridge.reading.properties import is_constant, property_of, refuse_unknown
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings
+from ordbridge.reading.verdicts import names_places
 from ordbridge.reading.vocabulary import (
     criteria_in,
     is_aside,
@@ -65,6 +66,9 @@ class RatingColumns:
         if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
             return weak
         if others:
+            answers = [cell for name in others for cell in self.sheet.columns[name] if not is_missing(cell)]
+            if len(others) > 2 and names_places(answers) and not any(str(cell).isdigit() for cell in answers):
+                refuse_unknown(self.sheet, others)  # they name two texts
             said = [name for name in others if says_rating(short_name(name))]
             chosen = [name for name in others if name in said or self.is_asked_like(name, said)] or others
             beyond = [name for name in free if name not in likely and self.is_beyond(name)]
