@@ -503,7 +503,7 @@ def test_listeners_are_participants(tmp_path: Path, name: str) -> None:
 
 def test_numbers_of_duplicates_are_no_criterion(tmp_path: Path) -> None:
     rows = [
-        (w, i, "A", "B", 40 + (w * i) % 7, 50 + (w + i) % 5, "" if i else 2, "" if i else 3)
+        (w, i, "A", "B", 40 + 9 * ((w * i) % 6), 50 + (w + i) % 40, *((2 + w % 4, 3 + i % 3) if w % 2 else ("", "")))
         for w in range(6)
         for i in range(8)
     ]
