@@ -121,7 +121,9 @@ def test_verdicts_that_name_the_worse_system(name: str, said: str, tmp_path: Pat
 def test_numbers_of_systems_are_no_places_and_their_columns_no_verdicts(names: tuple[int, ...], tmp_path: Path) -> None:
     rows = choices(names)
     cells = [(r, a, b, a if won == "a" else b, f"Text {a}?") for r, _, a, b, won in rows]
-    table = pair_table(written(tmp_path / "x.csv", "participant_id,choice_id1,choice_id2,winner_id,choice1_text", cells))
+    table = pair_table(
+        written(tmp_path / "x.csv", "participant_id,choice_id1,choice_id2,winner_id,choice1_text", cells)
+    )
     assert points(table) == expected(rows) and table.n == len(rows)
     assert table.item is None, "the text of a system is no item"
 
@@ -134,7 +136,7 @@ def test_numbers_that_may_be_places_are_asked_about(tmp_path: Path) -> None:
 
 def test_answers_that_are_not_understood_are_named(tmp_path: Path) -> None:
     cells = [(r, i, a, b, "model_c" if k % 4 == 0 else f"model_{won}") for k, (r, i, a, b, won) in enumerate(choices())]
-    with pytest.raises(ob.InputError, match="winner of x.csv says 'model_c' in 30 of 120 rows"):
+    with pytest.raises(ob.InputError, match=r"winner of x\.csv says 'model_c' in 30 of 120 rows"):
         ob.read(written(tmp_path / "x.csv", "rater,item,model_a,model_b,winner", cells))
 
 

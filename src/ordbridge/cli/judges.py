@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--lengths",
         nargs=2,
         metavar=("FIRST", "SECOND"),
-        help="with comparisons: columns of the lengths of both texts, or of the texts; does the judge prefer the longer?",
+        help="with comparisons: columns of the lengths of both texts, or of the texts: does the judge like long ones?",
     )
     parser.add_argument("--raters", choices=["random", "fixed"], help="people are a sample, or all there are")
     parser.add_argument("--cost-human", type=float, metavar="PRICE", help="price of a rating by a person")

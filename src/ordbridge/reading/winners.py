@@ -91,9 +91,9 @@ def winner_and_loser(sheet: Sheet, words: Mapping[str, Sequence[str]]) -> tuple[
 def _sides(sheet: Sheet, words: Mapping[str, Sequence[str]], used: set[str]) -> list[int] | None:
     """Return on which side the winner stood, where a choice says left or right in every row."""
     for name, own in words.items():
-        if name not in used and {*own} & {*VERDICTS} and not names_the_worse(own):
-            if _says_side(sheet.columns[name]):
-                return [SIDES[plain(str(cell))] for cell in sheet.columns[name]]
+        verdict = name not in used and {*own} & {*VERDICTS} and not names_the_worse(own)
+        if verdict and _says_side(sheet.columns[name]):
+            return [SIDES[plain(str(cell))] for cell in sheet.columns[name]]
     return None
 
 
