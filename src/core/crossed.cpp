@@ -379,18 +379,88 @@ void CrossedElimination::selected_inverse(BlockMatrix& N) {
     mirror(N.own[0], q1_, 0, first_.levels);
 }
 
-// With W = A^-1 C whole, N12 = -W N22 and N11 = A^-1 - N12 W'.
-void CrossedElimination::dense_inverse(int component, const std::vector<int>& effects, double* out) const {
-    const std::size_t m = effects.size();
-    const int first = first_.component[component], last = first_.component[component + 1];
-    const int own = (last - first) * q1_, size = static_cast<int>(m) - own;
-    std::vector<std::size_t> place(m);  // in `out`, of the effects of factor 1 and then of factor 2 in their order
-    for (std::size_t k = 0; k < m; ++k) {
+// Where in `out` the effects of factor 1, and then those of factor 2, of a component belong.
+std::vector<std::size_t> CrossedElimination::places(int component, const std::vector<int>& effects) const {
+    const int first = first_.component[component], own = (first_.component[component + 1] - first) * q1_;
+    std::vector<std::size_t> place(effects.size());
+    for (std::size_t k = 0; k < effects.size(); ++k) {
         const int effect = effects[k];
         place[effect < own + first_.offset + first * q1_ && effect >= first_.offset + first * q1_
                   ? effect - first_.offset - first * q1_
                   : own + effect - second_->offset - second_->component[component] * q2_] = k;
     }
+    return place;
+}
+
+// N12 = -W N22 and N11 = A^-1 - N12 W' where W has few columns in every row: some effects at a time, side by side.
+void CrossedElimination::dense_inverse_by_pairs(const Component& c, const std::vector<std::size_t>& place, double* out) const {
+    const std::size_t m = place.size(), own = c.rows, size = c.size;
+    Vector N22(c.S.size()), W, one, N12(own * size, 0.0), block(static_cast<std::size_t>(q1_) * q1_);
+    std::vector<int> columns, at;
+    std::vector<std::size_t> begin;  // of the rows of every level in W, and of their columns in `at`
+    dense::inverse(c.S.data(), c.size, N22.data());
+    for (int g = c.first1; g < c.last1; ++g) {
+        gather(c, g, &U_[static_cast<std::size_t>(pairs_->begin[g]) * q1_ * q2_], one, columns);
+        const int width = static_cast<int>(columns.size());
+        with_size(q1_, [&](auto q) { upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, one.data(), width, width); });
+        rows::subtract_whole(one.data(), q1_, width, columns.data(), N22.data(), c.size,
+                             &N12[static_cast<std::size_t>(g - c.first1) * q1_ * size]);
+        begin.push_back(at.size());
+        W.insert(W.end(), one.begin(), one.end());
+        at.insert(at.end(), columns.begin(), columns.end());
+    }
+    begin.push_back(at.size());
+    const std::size_t levels = c.last1 - c.first1;
+    constexpr std::size_t WIDE = rows::WIDE;
+    Vector strip(size * WIDE), sums(static_cast<std::size_t>(q1_) * WIDE);
+    for (int a = 0; a < q1_; ++a)
+        for (std::size_t top = 0; top < levels; top += WIDE) {
+            const std::size_t count = std::min(WIDE, levels - top);
+            std::fill(strip.begin(), strip.end(), 0.0);
+            std::size_t where[WIDE];
+            bool together = true;  // next to each other
+            for (std::size_t i = 0; i < count; ++i) {
+                where[i] = place[(top + i) * q1_ + a];
+                together = together && where[i] == where[0] + i;
+                const double* row = &N12[((top + i) * q1_ + a) * size];
+                for (std::size_t k = 0; k < size; ++k) strip[k * WIDE + i] = row[k];
+            }
+            for (std::size_t g = 0; g < levels; ++g) {
+                const int width = static_cast<int>(begin[g + 1] - begin[g]);
+                rows::products_with_strip(&W[begin[g] * q1_], q1_, width, &at[begin[g]], strip.data(), sums.data());
+                for (int b = 0; b < q1_; ++b) {
+                    double* to = &out[place[g * q1_ + b] * m];
+                    const double* from = &sums[b * WIDE];
+                    if (together)
+                        for (std::size_t i = 0; i < count; ++i) to[where[0] + i] = -from[i];
+                    else
+                        for (std::size_t i = 0; i < count; ++i) to[where[i]] = -from[i];
+                }
+            }
+        }
+    for (std::size_t g = 0; g < levels; ++g) {
+        inverse_block(&A_[(c.first1 + g) * q1_ * q1_], q1_, block.data());
+        for (int a = 0; a < q1_; ++a)
+            for (int b = 0; b < q1_; ++b)
+                out[place[g * q1_ + a] * m + place[g * q1_ + b]] += block[std::max(a, b) * q1_ + std::min(a, b)];
+    }
+    for (std::size_t j = 0; j < own; ++j)
+        for (std::size_t k = 0; k < size; ++k) out[place[j] * m + place[own + k]] = N12[j * size + k];
+    constexpr std::size_t TILE = 16;
+    for (std::size_t k = 0; k < size; ++k)
+        for (std::size_t j = 0; j < size; ++j) out[place[own + k] * m + place[own + j]] = N22[k * size + j];
+    for (std::size_t top = 0; top < size; top += TILE)
+        for (std::size_t j = 0; j < own; ++j)
+            for (std::size_t k = top; k < std::min(top + TILE, size); ++k) out[place[own + k] * m + place[j]] = N12[j * size + k];
+}
+
+// With W = A^-1 C whole, N12 = -W N22 and N11 = A^-1 - N12 W'.
+void CrossedElimination::dense_inverse(int component, const std::vector<int>& effects, double* out) const {
+    const std::size_t m = effects.size();
+    const int first = first_.component[component], last = first_.component[component + 1];
+    const int own = (last - first) * q1_, size = static_cast<int>(m) - own;
+    const std::vector<std::size_t> place = places(component, effects);
+    if (second_ && !components_[component].full) return dense_inverse_by_pairs(components_[component], place, out);
     Vector N11(static_cast<std::size_t>(own) * own, 0.0), block(static_cast<std::size_t>(q1_) * q1_);
     for (int g = first; g < last; ++g) {
         inverse_block(&A_[static_cast<std::size_t>(g) * q1_ * q1_], q1_, block.data());
@@ -401,10 +471,6 @@ void CrossedElimination::dense_inverse(int component, const std::vector<int>& ef
     if (second_) {
         const Component& c = components_[component];
         Vector W(c.U), N22(c.S.size()), N12(static_cast<std::size_t>(own) * size, 0.0);
-        if (!c.full) {
-            W.resize(N12.size());
-            fill(c, U_, W.data());
-        }
         with_size(q1_, [&](auto q) {
             for (int g = first; g < last; ++g)
                 upper_solve(&A_[static_cast<std::size_t>(g) * q * q], q, &W[static_cast<std::size_t>(g - first) * q * size], size, size);
@@ -430,6 +496,11 @@ void CrossedElimination::dense_inverse(int component, const std::vector<int>& ef
 double CrossedElimination::dense_cost(int component, std::size_t effects) const {
     const double own = static_cast<double>(first_.component[component + 1] - first_.component[component]) * q1_;
     const double size = static_cast<double>(effects) - own;
+    if (second_ && !components_[component].full) {
+        const Component& c = components_[component];
+        const double width = static_cast<double>(pairs_->begin[c.last1] - pairs_->begin[c.first1]) / (c.last1 - c.first1) * q2_;
+        return own * (own + size) * width + size * size * size;
+    }
     return 0.5 * own * own * size + own * size * size + size * size * size;
 }
 

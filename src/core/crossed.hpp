@@ -49,6 +49,8 @@ class CrossedElimination final : public Elimination {
     Vector weights(const Component& c) const;
     void inverse_full(const Component& c, const Vector& N22, BlockMatrix& N) const;
     void inverse_by_pairs(const Component& c, const Vector& N22, BlockMatrix& N) const;
+    std::vector<std::size_t> places(int component, const std::vector<int>& effects) const;
+    void dense_inverse_by_pairs(const Component& c, const std::vector<std::size_t>& place, double* out) const;
     void store_second(const Component& c, const Vector& N22, BlockMatrix& N) const;
 
     const Design& design_;

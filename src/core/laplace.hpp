@@ -91,7 +91,12 @@ class Laplace {
     std::vector<Part> parts(const std::vector<Kinds>& kinds) const;
     double cost_of_exact(std::size_t free) const;
     Vector exact_hessian(const std::vector<int>& free);
-    void fill_by_rows(const Part& part, const Vector& N, Vector& V, Vector& Q) const;
+    void sum_for_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& weights, const double* matrix,
+                       double* out) const;
+    void weigh_rows(const Part& part, const std::vector<Kinds>& kinds, const double* cells, double* out) const;
+    void fill_by_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& standardised, const double* Y,
+                       double* V, double* F, double* Q) const;
+    void add_moments(const Part& part, const double* N, const double* Q, Moments& moments) const;
     void add_component(int component, const Part& part, const std::vector<Kinds>& kinds, const std::vector<Entry>& entries,
                        const Vector& dk, std::size_t size, Vector& x, Moments& moments, Vector& H);
 

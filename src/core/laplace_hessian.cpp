@@ -36,15 +36,72 @@ ORDBRIDGE_CLONES void add(double factor, const double* from, double* to, std::si
     for (std::size_t i = 0; i < n; ++i) to[i] += factor * from[i];
 }
 
+// to = the sum of q rows, `apart` from each other, times their weights
+ORDBRIDGE_CLONES void combine(const double* weights, int q, const double* rows, std::size_t apart, double* to, std::size_t n) {
+    std::fill(to, to + n, 0.0);
+    int a = 0;
+    for (; a + 4 <= q; a += 4) {
+        const double w0 = weights[a], w1 = weights[a + 1], w2 = weights[a + 2], w3 = weights[a + 3];
+        const double *x0 = rows + a * apart, *x1 = x0 + apart, *x2 = x1 + apart, *x3 = x2 + apart;
+#pragma omp simd
+        for (std::size_t j = 0; j < n; ++j) to[j] += (w0 * x0[j] + w1 * x1[j]) + (w2 * x2[j] + w3 * x3[j]);
+    }
+    for (; a < q; ++a) {
+        const double w = weights[a], *x = rows + a * apart;
+#pragma omp simd
+        for (std::size_t j = 0; j < n; ++j) to[j] += w * x[j];
+    }
+}
+
 // to_j += y[at_j] of the first n rows
 ORDBRIDGE_CLONES void add_gathered(const int* at, const double* y, double* to, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) to[j] += y[at[j]];
 }
 
+// the same for two, which overwrite
+ORDBRIDGE_CLONES void gather_two(const int* one, const int* two, const double* y, double* to, std::size_t n) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) to[j] = y[one[j]] + y[two[j]];
+}
+
 ORDBRIDGE_CLONES void square(double* x, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) x[j] *= x[j];
+}
+
+// The products of two vectors with four others.
+ORDBRIDGE_INLINE void two_by_four(const double* const* x, const double* const* y, std::size_t n, double* out) {
+    const double *x0 = x[0], *x1 = x[1], *y0 = y[0], *y1 = y[1], *y2 = y[2], *y3 = y[3];
+    double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0, b0 = 0.0, b1 = 0.0, b2 = 0.0, b3 = 0.0;
+#pragma omp simd reduction(+ : a0, a1, a2, a3, b0, b1, b2, b3)
+    for (std::size_t j = 0; j < n; ++j) {
+        a0 += x0[j] * y0[j];
+        a1 += x0[j] * y1[j];
+        a2 += x0[j] * y2[j];
+        a3 += x0[j] * y3[j];
+        b0 += x1[j] * y0[j];
+        b1 += x1[j] * y1[j];
+        b2 += x1[j] * y2[j];
+        b3 += x1[j] * y3[j];
+    }
+    const double found[] = {a0, a1, a2, a3, b0, b1, b2, b3};
+    std::copy(found, found + 8, out);
+}
+
+// Add the products of all vectors with each other to `out`, count × count; the list ends with four vectors more, which do not matter.
+ORDBRIDGE_CLONES void add_gram(const double* const* x, int count, std::size_t n, double* out) {
+    double found[8];
+    for (int i = 0; i < count; i += 2)
+        for (int j = 0; j <= i + 1; j += 4) {
+            two_by_four(x + i, x + j, n, found);
+            for (int a = i; a < std::min(i + 2, count); ++a)
+                for (int b = j; b < std::min(j + 4, a + 1); ++b) {
+                    const double value = found[(a - i) * 4 + b - j];
+                    out[a * count + b] += value;
+                    if (a != b) out[b * count + a] += value;
+                }
+        }
 }
 
 }  // namespace
@@ -127,67 +184,131 @@ std::vector<Laplace::Part> Laplace::parts(const std::vector<Kinds>& kinds) const
 
 namespace {
 
-// Q = L'^-1 (I - N) L^-1
-void unscale(const Vector& N, const Design& design, const Cholesky& L, const std::vector<std::size_t>& begin,
-             const std::vector<std::size_t>& levels, std::size_t m, Vector& Q) {
-    for (std::size_t i = 0; i < m * m; ++i) Q[i] = -N[i];
-    for (std::size_t i = 0; i < m; ++i) Q[i * m + i] += 1.0;
-    std::vector<Vector> inverse;
-    for (std::size_t f = 0; f < L.size(); ++f) {
-        inverse.emplace_back(L[f].size());
-        dense::invert_lower(L[f].data(), design.factors[f].size, inverse[f].data());
-    }
-    // to = sum over k >= a of inverse[k, a] times what lies k - a pieces further on
-    const auto combine = [&](std::size_t f, int a, double* to, std::size_t apart, std::size_t count) {
-        const int q = design.factors[f].size;
-        const double own = inverse[f][a * q + a];
-        for (std::size_t j = 0; j < count; ++j) to[j] *= own;
-        for (int k = a + 1; k < q; ++k) add(inverse[f][k * q + a], to + (k - a) * apart, to, count);
-    };
-    for (std::size_t f = 0; f < L.size(); ++f)
-        for (int a = 0; a < design.factors[f].size; ++a)
-            for (std::size_t g = 0; g < levels[f]; ++g) combine(f, a, &Q[(begin[f] + a * levels[f] + g) * m], levels[f] * m, m);
-    for (std::size_t i = 0; i < m; ++i)
-        for (std::size_t f = 0; f < L.size(); ++f)
-            for (int a = 0; a < design.factors[f].size; ++a)
-                combine(f, a, &Q[i * m + begin[f] + a * levels[f]], levels[f], levels[f]);
-}
-
 // What a process keeps from one Hessian to the next, because new memory takes longer than the numbers in it.
 struct Scratch {
-    Vector N, Q, V, P;
-    void resize(Vector& x, std::size_t size) {
+    Vector N, Y, V, F, Q, P;
+    static Vector& sized(Vector& x, std::size_t size) {
         if (x.size() < size) Vector(size).swap(x);
+        return x;
     }
 };
 
+// to = the transposed of an m × m matrix
+void transpose(const double* from, double* to, std::size_t m) {
+    constexpr std::size_t TILE = 16;
+    for (std::size_t top = 0; top < m; top += TILE)
+        for (std::size_t left = 0; left < m; left += TILE)
+            for (std::size_t i = top; i < std::min(top + TILE, m); ++i)
+                for (std::size_t j = left; j < std::min(left + TILE, m); ++j) to[j * m + i] = from[i * m + j];
+}
+
 }  // namespace
 
-// Q where L is singular: by V = Z'D Z~N and t_j = V z~_j, row by row.
-void Laplace::fill_by_rows(const Part& part, const Vector& N, Vector& V, Vector& Q) const {
-    const std::size_t m = part.effects, factors = part.begin.size();
-    const Vector& d = ratings_.d;
-    Vector y(m);
-    std::fill_n(V.begin(), m * m, 0.0);
-    std::fill_n(Q.begin(), m * m, 0.0);
-    const auto each = [&](std::size_t i, auto&& call) {  // call(column of the component, its number in Z, and in Z~)
-        for (std::size_t f = 0; f < factors; ++f) {
-            const std::size_t q = design_->factors[f].size, row = (part.first + i) * q;
-            for (std::size_t a = 0; a < q; ++a) call(part.at[f][i] + a * part.levels[f], z_[f][row + a], zt_rows_[f][row + a]);
-        }
-    };
-    for (std::size_t i = 0; i < part.rows; ++i) {
-        std::fill(y.begin(), y.end(), 0.0);
-        each(i, [&](std::size_t k, double, double zt) { add(zt, &N[k * m], y.data(), m); });
-        each(i, [&](std::size_t k, double z, double) { add(d[part.first + i] * z, y.data(), &V[k * m], m); });
+// Rows of a matrix with the component's effects, summed for every cell with these weights (per factor, kind and column).
+void Laplace::sum_for_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& weights, const double* matrix,
+                            double* out) const {
+    const std::size_t m = part.effects;
+    for (std::size_t f = 0; f < kinds.size(); ++f) {
+        const std::size_t q = design_->factors[f].size, levels = part.levels[f];
+        for (std::size_t g = 0; g < levels; ++g)
+            for (std::size_t s = 0; s < kinds[f].z.size(); ++s)
+                combine(&weights[f][s * q], static_cast<int>(q), &matrix[(part.begin[f] + g) * m], levels * m,
+                        &out[(part.first_cell[f] + s * levels + g) * m], m);
     }
-    for (std::size_t j = 0; j < m; ++j)
-        for (std::size_t k = 0; k < j; ++k) std::swap(V[j * m + k], V[k * m + j]);
-    for (std::size_t i = 0; i < part.rows; ++i) {
-        std::fill(y.begin(), y.end(), 0.0);
-        each(i, [&](std::size_t k, double, double zt) { add(-zt, &V[k * m], y.data(), m); });
-        each(i, [&](std::size_t k, double z, double) { y[k] += z; });
-        each(i, [&](std::size_t k, double z, double) { add(d[part.first + i] * z, y.data(), &Q[k * m], m); });
+}
+
+// out = Z'D X for rows X_i that are the sum over their cells of rows of `cells`: every row once for each of its cells.
+void Laplace::weigh_rows(const Part& part, const std::vector<Kinds>& kinds, const double* cells, double* out) const {
+    const std::size_t m = part.effects, factors = kinds.size();
+    std::vector<std::vector<std::size_t>> rows(part.cells);
+    for (std::size_t f = 0; f < factors; ++f)
+        for (std::size_t i = 0; i < part.rows; ++i) rows[part.cell[f][i]].push_back(i);
+    std::fill_n(out, m * m, 0.0);
+    Vector sum(m);
+    for (std::size_t f = 0; f < factors; ++f) {
+        const std::size_t q = design_->factors[f].size, levels = part.levels[f];
+        for (std::size_t g = 0; g < levels; ++g)
+            for (std::size_t s = 0; s < kinds[f].z.size(); ++s) {
+                const std::size_t cell = part.first_cell[f] + s * levels + g;
+                if (rows[cell].empty()) continue;
+                std::fill(sum.begin(), sum.end(), 0.0);
+                for (const std::size_t i : rows[cell])
+                    for (std::size_t other = 0; other < factors; ++other)
+                        add(ratings_.d[part.first + i], &cells[part.cell[other][i] * m], sum.data(), m);
+                for (std::size_t a = 0; a < q; ++a)
+                    if (kinds[f].z[s][a] != 0.0) add(kinds[f].z[s][a], sum.data(), &out[(part.begin[f] + a * levels + g) * m], m);
+            }
+    }
+}
+
+// Where L is singular, from rows Y of N: F, whose rows of cells sum to t_j = Q L z~_j, and Q. With V = Z'D Z~N, t_j = V z~_j and
+// Q = Z'D (Z - Z~V').
+void Laplace::fill_by_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& standardised, const double* Y,
+                            double* V, double* F, double* Q) const {
+    const std::size_t m = part.effects;
+    weigh_rows(part, kinds, Y, Q);
+    transpose(Q, V, m);
+    sum_for_cells(part, kinds, standardised, V, F);
+    weigh_rows(part, kinds, F, Q);
+    for (std::size_t i = 0; i < m * m; ++i) Q[i] = -Q[i];
+    for (std::size_t i = 0; i < part.rows; ++i)
+        for (std::size_t f = 0; f < kinds.size(); ++f)
+            for (int a = 0; a < design_->factors[f].size; ++a) {
+                const double left = ratings_.d[part.first + i] * kinds[f].z[kinds[f].of_row[part.first + i]][a];
+                for (std::size_t g = 0; g < kinds.size(); ++g)
+                    for (int b = 0; b < design_->factors[g].size; ++b)
+                        Q[(part.at[f][i] + a * part.levels[f]) * m + part.at[g][i] + b * part.levels[g]] +=
+                            left * kinds[g].z[kinds[g].of_row[part.first + i]][b];
+            }
+}
+
+// Add the moments of Q: its own rows, or where L can be inverted those of L'^-1 (I - N) L^-1, level by level.
+void Laplace::add_moments(const Part& part, const double* N, const double* Q, Moments& moments) const {
+    const std::size_t m = part.effects, factors = part.begin.size();
+    std::vector<Vector> inverse;
+    std::size_t most = 0, slices = 0;
+    for (std::size_t f = 0; f < factors; ++f) {
+        const int q = design_->factors[f].size;
+        most = std::max(most, static_cast<std::size_t>(q));
+        inverse.emplace_back(q * q);
+        if (!Q) dense::invert_lower(L_[f].data(), q, inverse[f].data());
+    }
+    for (std::size_t f = 0; f < factors; ++f) slices = std::max(slices, most * design_->factors[f].size);
+    Vector own(most * m), weights(most);
+    std::vector<const double*> rows(most), slice(slices + 4);
+    for (std::size_t f = 0; f < factors; ++f) {
+        const int p = design_->factors[f].size;
+        const std::size_t levels = part.levels[f];
+        for (std::size_t level = 0; level < levels; ++level) {
+            const std::size_t first = part.begin[f] + level;
+            for (int a = 0; a < p; ++a) {
+                rows[a] = Q ? &Q[(first + a * levels) * m] : &own[a * m];
+                if (Q) continue;
+                double* to = &own[a * m];
+                for (int k = a; k < p; ++k) weights[k] = -inverse[f][k * p + a];
+                combine(&weights[a], p - a, &N[(first + a * levels) * m], levels * m, to, m);
+                for (int k = a; k < p; ++k) to[first + k * levels] -= weights[k];
+                for (std::size_t g = 0; g < factors; ++g) {  // column b takes what lies in the later ones
+                    const int q = design_->factors[g].size;
+                    const std::size_t wide = part.levels[g];
+                    for (int b = 0; b < q; ++b) {
+                        double* column = &to[part.begin[g] + b * wide];
+                        const double scale = inverse[g][b * q + b];
+                        for (std::size_t j = 0; j < wide; ++j) column[j] *= scale;
+                        for (int k = b + 1; k < q; ++k) add(inverse[g][k * q + b], column + (k - b) * wide, column, wide);
+                    }
+                }
+            }
+            for (int a = 0; a < p; ++a)
+                for (int b = 0; b < p; ++b) moments.own[f][a * p + b] += rows[a][first + b * levels];
+            for (std::size_t g = f; g < factors; ++g) {
+                const int q = design_->factors[g].size;
+                std::fill(slice.begin(), slice.end(), rows[0]);
+                for (int a = 0; a < p; ++a)
+                    for (int b = 0; b < q; ++b) slice[a * q + b] = rows[a] + part.begin[g] + b * part.levels[g];
+                add_gram(slice.data(), p * q, part.levels[g], moments.pair[f * factors + g].data());
+            }
+        }
     }
 }
 
@@ -197,10 +318,8 @@ void Laplace::add_component(int component, const Part& part, const std::vector<K
                             const Vector& dk, std::size_t size, Vector& x, Moments& moments, Vector& H) {
     static thread_local Scratch scratch;
     const std::size_t n = part.rows, m = part.effects, factors = design_->factors.size();
-    Vector &N = scratch.N, &Q = scratch.Q, &P = scratch.P;
-    scratch.resize(N, m * m);
-    scratch.resize(Q, m * m);
-    scratch.resize(P, STRIP * n);
+    double *N = Scratch::sized(scratch.N, m * m).data(), *Y = Scratch::sized(scratch.Y, part.cells * m).data();
+    Vector& P = Scratch::sized(scratch.P, STRIP * n);
     std::vector<int> effects;
     for (std::size_t f = 0; f < factors; ++f) {
         const Factor& factor = design_->factors[f];
@@ -208,70 +327,80 @@ void Laplace::add_component(int component, const Part& part, const std::vector<K
             for (int g = factor.component[component]; g < factor.component[component + 1]; ++g)
                 effects.push_back(factor.offset + g * factor.size + a);
     }
-    elimination_->dense_inverse(component, effects, N.data());
-    if (is_regular(*design_, L_)) {
-        unscale(N, *design_, L_, part.begin, part.levels, m, Q);
-    } else {
-        scratch.resize(scratch.V, m * m);
-        fill_by_rows(part, N, scratch.V, Q);
-    }
-    // per factor, kind and column: of z~ = L'z, and of L z~
-    std::vector<Vector> standardised, back;
+    elimination_->dense_inverse(component, effects, N);
+    std::vector<Vector> standardised, inverse;  // per factor, kind and column: of z~ = L'z; and L^-1
+    const bool regular = is_regular(*design_, L_);
+    std::size_t most = 0;
     for (std::size_t f = 0; f < factors; ++f) {
         const std::size_t q = design_->factors[f].size, count = kinds[f].z.size();
+        most = std::max(most, q);
         standardised.emplace_back(count * q);
-        back.emplace_back(count * q, 0.0);
-        for (std::size_t s = 0; s < count; ++s) {
-            double* zt = &standardised[f][s * q];
-            transposed_times(L_[f].data(), static_cast<int>(q), kinds[f].z[s], 1, zt);
-            for (std::size_t a = 0; a < q; ++a)
-                for (std::size_t b = 0; b <= a; ++b) back[f][s * q + a] += L_[f][a * q + b] * zt[b];
-        }
+        for (std::size_t s = 0; s < count; ++s)
+            transposed_times(L_[f].data(), static_cast<int>(q), kinds[f].z[s], 1, &standardised[f][s * q]);
+        inverse.emplace_back(q * q);
+        if (regular) dense::invert_lower(L_[f].data(), static_cast<dense::Size>(q), inverse[f].data());
     }
-    // rows of a matrix, summed for every cell
-    const auto of_cells = [&](const Vector& matrix, const std::vector<Vector>& weights, Vector& out) {
-        scratch.resize(out, part.cells * m);
-        for (std::size_t f = 0; f < factors; ++f) {
-            const std::size_t q = design_->factors[f].size, levels = part.levels[f];
-            for (std::size_t s = 0; s < kinds[f].z.size(); ++s)
-                for (std::size_t g = 0; g < levels; ++g) {
-                    double* to = &out[(part.first_cell[f] + s * levels + g) * m];
-                    std::fill_n(to, m, 0.0);
-                    for (std::size_t a = 0; a < q; ++a)
-                        if (weights[f][s * q + a] != 0.0) add(weights[f][s * q + a], &matrix[(part.begin[f] + a * levels + g) * m], to, m);
-                }
-        }
-    };
-    Vector &Y = scratch.V, &T = scratch.N;
-    of_cells(N, standardised, Y);
-    of_cells(Q, back, T);
-    Vector y(m), t(m), y_of_cells(part.cells), G(STRIP * size);
+    sum_for_cells(part, kinds, standardised, N, Y);
+    const double* F = nullptr;
+    if (regular) {
+        add_moments(part, N, nullptr, moments);
+    } else {
+        double* Q = Scratch::sized(scratch.Q, m * m).data();
+        double* cells = Scratch::sized(scratch.F, part.cells * m).data();
+        fill_by_cells(part, kinds, standardised, Y, Scratch::sized(scratch.V, m * m).data(), cells, Q);
+        add_moments(part, N, Q, moments);
+        F = cells;
+    }
+    Vector y(m), t(F ? m : 0), y_of_cells(part.cells), G(STRIP * size), gram(most * most);
+    std::vector<const double*> columns(most + 4);
     for (std::size_t top = 0; top < n; top += STRIP) {
         const std::size_t end = std::min(top + STRIP, n), strip = end - top;
-        std::fill_n(P.begin(), strip * end, 0.0);
         for (std::size_t i = top; i < end; ++i) {
-            std::fill(y.begin(), y.end(), 0.0);
-            std::fill(t.begin(), t.end(), 0.0);
-            std::fill(y_of_cells.begin(), y_of_cells.end(), 0.0);
-            for (std::size_t f = 0; f < factors; ++f) {
-                add(1.0, &Y[part.cell[f][i] * m], y.data(), m);
-                add(1.0, &T[part.cell[f][i] * m], t.data(), m);
-            }
-            double* row = &P[(i - top) * end];
+            std::copy_n(&Y[part.cell[0][i] * m], m, y.begin());
+            for (std::size_t f = 1; f < factors; ++f) add(1.0, &Y[part.cell[f][i] * m], y.data(), m);
             for (std::size_t f = 0; f < factors; ++f) {
                 const std::size_t q = design_->factors[f].size, levels = part.levels[f];
                 for (std::size_t s = 0; s < kinds[f].z.size(); ++s)
-                    for (std::size_t a = 0; a < q; ++a)
-                        add(standardised[f][s * q + a], &y[part.begin[f] + a * levels], &y_of_cells[part.first_cell[f] + s * levels],
-                            levels);
-                add_gathered(part.cell[f].data(), y_of_cells.data(), row, end);
+                    combine(&standardised[f][s * q], static_cast<int>(q), &y[part.begin[f]], levels,
+                            &y_of_cells[part.first_cell[f] + s * levels], levels);
+            }
+            double* row = &P[(i - top) * end];
+            if (factors == 2) {
+                gather_two(part.cell[0].data(), part.cell[1].data(), y_of_cells.data(), row, end);
+            } else {
+                std::fill_n(row, end, 0.0);
+                for (std::size_t f = 0; f < factors; ++f) add_gathered(part.cell[f].data(), y_of_cells.data(), row, end);
             }
             square(row, end);
-            for (std::size_t k = 0; k < entries.size(); ++k) {
-                const Entry& entry = entries[k];
-                const std::size_t from = part.begin[entry.factor], levels = part.levels[entry.factor];
-                x[k * design_->n + part.first + i] -=
-                    dense::dot(&y[from + entry.column * levels], &t[from + entry.row * levels], static_cast<dense::Size>(levels));
+            if (F) {
+                std::copy_n(&F[part.cell[0][i] * m], m, t.begin());
+                for (std::size_t f = 1; f < factors; ++f) add(1.0, &F[part.cell[f][i] * m], t.data(), m);
+                for (std::size_t k = 0; k < entries.size(); ++k) {
+                    const Entry& entry = entries[k];
+                    const std::size_t from = part.begin[entry.factor], levels = part.levels[entry.factor];
+                    x[k * design_->n + part.first + i] -= dense::dot(&y[from + entry.column * levels], &t[from + entry.row * levels],
+                                                                     static_cast<dense::Size>(levels));
+                }
+                continue;
+            }
+            // t = L'^-1 (z~ - y), so that only products of columns of y are needed
+            for (std::size_t f = 0; f < factors; ++f) {
+                const int q = design_->factors[f].size;
+                const std::size_t levels = part.levels[f];
+                std::fill(gram.begin(), gram.end(), 0.0);
+                std::fill(columns.begin(), columns.end(), y.data());
+                for (int a = 0; a < q; ++a) columns[a] = &y[part.begin[f] + a * levels];
+                add_gram(columns.data(), q, levels, gram.data());
+                const double* zt = &standardised[f][kinds[f].of_row[part.first + i] * static_cast<std::size_t>(q)];
+                for (std::size_t k = 0; k < entries.size(); ++k) {
+                    const Entry& entry = entries[k];
+                    if (entry.factor != static_cast<int>(f)) continue;
+                    const double there = y[part.at[f][i] + entry.column * levels];
+                    double total = 0.0;
+                    for (int b = entry.row; b < q; ++b)
+                        total += inverse[f][b * q + entry.row] * (zt[b] * there - gram[entry.column * q + b]);
+                    x[k * design_->n + part.first + i] -= total;
+                }
             }
         }
         // pairs with rows before the strip count twice
@@ -290,29 +419,6 @@ void Laplace::add_component(int component, const Part& part, const std::vector<K
                         H[a * size + b] += value;
                         H[b * size + a] += value;
                     }
-                }
-        }
-    }
-    for (std::size_t f = 0; f < factors; ++f) {
-        const int p = design_->factors[f].size;
-        const auto at = [&](int a, std::size_t level, std::size_t g, int b) {
-            return &Q[(part.begin[f] + a * part.levels[f] + level) * m + part.begin[g] + b * part.levels[g]];
-        };
-        for (int a = 0; a < p; ++a)
-            for (int b = 0; b < p; ++b)
-                for (std::size_t level = 0; level < part.levels[f]; ++level)
-                    moments.own[f][a * p + b] += at(a, level, f, b)[level];
-        for (std::size_t g = f; g < factors; ++g) {
-            const int q = design_->factors[g].size, all = p * q;
-            Vector& out = moments.pair[f * factors + g];
-            for (int one = 0; one < all; ++one)
-                for (int two = 0; two <= one; ++two) {
-                    double total = 0.0;
-                    for (std::size_t level = 0; level < part.levels[f]; ++level)
-                        total += dense::dot(at(one / q, level, g, one % q), at(two / q, level, g, two % q),
-                                            static_cast<dense::Size>(part.levels[g]));
-                    out[one * all + two] += total;
-                    if (one != two) out[two * all + one] += total;
                 }
         }
     }

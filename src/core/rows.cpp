@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "simd.hpp"
+#include "tile.hpp"
 
 namespace ordbridge::rows {
 namespace {
@@ -39,7 +40,71 @@ double* scratch(int width) {
     return kept.data();
 }
 
+ORDBRIDGE_CLONES void add_rows(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t size,
+                               double* out) {
+    for (int i = 0; i < width; ++i) {
+        const double* row = N + columns[i] * size;
+        for (int k = 0; k < count; ++k) {
+            const double factor = W[static_cast<std::ptrdiff_t>(k) * width + i];
+            double* to = out + k * size;
+#pragma omp simd
+            for (std::ptrdiff_t j = 0; j < size; ++j) to[j] -= factor * row[j];
+        }
+    }
+}
+
+// Two rows of W at a time, in registers (tile.hpp says why it is written thus); the last one alone is done twice.
+#define ORDBRIDGE_STRIPS(name, attribute, Several, lanes)                                                              \
+    attribute void name(const double* W, int count, int width, const int* columns, const double* strip, double* out) {  \
+        constexpr int PARTS = static_cast<int>(WIDE) / lanes;                                                           \
+        for (int k = 0; k < count; k += 2) {                                                                            \
+            const int other = std::min(k + 1, count - 1);                                                               \
+            const double *left = W + static_cast<std::ptrdiff_t>(k) * width;                                            \
+            const double *right = W + static_cast<std::ptrdiff_t>(other) * width;                                       \
+            Several one[PARTS] = {}, two[PARTS] = {};                                                                   \
+            for (int i = 0; i < width; ++i) {                                                                           \
+                const double *row = strip + static_cast<std::ptrdiff_t>(columns[i]) * WIDE;                             \
+                _Pragma("GCC unroll 4") for (int j = 0; j < PARTS; ++j) {                                               \
+                    const Several value = *reinterpret_cast<const Several*>(row + j * lanes);                           \
+                    one[j] += left[i] * value;                                                                          \
+                    two[j] += right[i] * value;                                                                         \
+                }                                                                                                       \
+            }                                                                                                           \
+            _Pragma("GCC unroll 4") for (int j = 0; j < PARTS; ++j) {                                                   \
+                *reinterpret_cast<Several*>(out + k * WIDE + j * lanes) = one[j];                                       \
+                *reinterpret_cast<Several*>(out + other * WIDE + j * lanes) = k == other ? one[j] : two[j];             \
+            }                                                                                                           \
+        }                                                                                                               \
+    }
+
+ORDBRIDGE_STRIPS(strips_anywhere, , dense::Four, 4)
+#if defined(ORDBRIDGE_HAS_CLONES)
+ORDBRIDGE_STRIPS(strips_haswell, __attribute__((target("avx2,fma"))), dense::Four, 4)
+ORDBRIDGE_STRIPS(strips_skylake, __attribute__((target("avx512f,fma"))), dense::Eight, 8)
+#endif
+#undef ORDBRIDGE_STRIPS
+
+using Strips = void (*)(const double*, int, int, const int*, const double*, double*);
+
+Strips best_strips() {
+#if defined(ORDBRIDGE_HAS_CLONES)
+    if (__builtin_cpu_supports("avx512f")) return strips_skylake;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return strips_haswell;
+#endif
+    return strips_anywhere;
+}
+
+const Strips strips = best_strips();
+
 }  // namespace
+
+void subtract_whole(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t size, double* out) {
+    add_rows(W, count, width, columns, N, size, out);
+}
+
+void products_with_strip(const double* W, int count, int width, const int* columns, const double* strip, double* out) {
+    strips(W, count, width, columns, strip, out);
+}
 
 void subtract_square(const double* U, int count, int width, const int* columns, double* S, std::ptrdiff_t stride) {
     double* sum = scratch(width);

@@ -12,4 +12,11 @@ void subtract_square(const double* U, int count, int width, const int* columns, 
 void subtract_product(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t stride,
                       double* out);
 
+// out -= W N for W (count × width) and these rows of N, with all their `size` columns.
+void subtract_whole(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t size, double* out);
+
+// out = W T for W (count × width) and these rows of T, of which each has WIDE numbers.
+constexpr std::size_t WIDE = 16;
+void products_with_strip(const double* W, int count, int width, const int* columns, const double* strip, double* out);
+
 }  // namespace ordbridge::rows

@@ -33,10 +33,12 @@ class Case:
         seed: int = 0,
         beyond: bool = False,
         systems: bool = False,
+        levels: tuple[int, ...] = (8, 11, 5),
+        n: int = 90,
     ) -> None:
         rng = np.random.default_rng(seed)
-        n, cuts = 90, 4
-        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in (8, 11, 5)[:factors]]
+        cuts = 4
+        self.groups = [np.unique(rng.integers(0, k, n), return_inverse=True)[1] for k in levels[:factors]]
         self.Z = [np.column_stack([np.ones(n), rng.normal(size=(n, q - 1))]) for _ in range(factors)]
         if systems:  # few kinds of rows
             self.Z = [np.column_stack([np.ones(n), np.eye(q)[rng.integers(0, q, n)][:, 1:]]) for _ in range(factors)]
@@ -171,6 +173,19 @@ def test_hessian_is_exact(link: str, threshold: str) -> None:
 @pytest.mark.parametrize("singular", [False, True])
 def test_hessian_is_exact_for_any_dimension_and_where_a_variance_is_zero(factors: int, q: int, singular: bool) -> None:
     case = Case("logit", factors=factors, q=q, seed=2, systems=True)
+    if singular:
+        case.parameters[case.ratings.size + np.flatnonzero(case.layout.diagonal)[-1]] = 0.0
+    check_hessian(case)
+
+
+@pytest.mark.parametrize("q", [4, 5])
+@pytest.mark.parametrize("singular", [False, True])
+def test_hessian_is_exact_where_few_raters_see_an_item(q: int, singular: bool) -> None:
+    """Few of all pairs meet, so that the inverse is made from those that do; levels are no multiple of 16."""
+    case = Case("probit", q=q, seed=3, systems=True, levels=(45, 21), n=190)
+    pairs = len(set(zip(*(group.tolist() for group in case.groups), strict=True)))
+    assert pairs < 0.25 * len(set(case.groups[0])) * len(set(case.groups[1]))
+    case.parameters[case.ratings.size :] *= 0.6
     if singular:
         case.parameters[case.ratings.size + np.flatnonzero(case.layout.diagonal)[-1]] = 0.0
     check_hessian(case)

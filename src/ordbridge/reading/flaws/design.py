@@ -280,16 +280,24 @@ def _few(study: RatedStudy) -> Iterator[Finding]:
 
 
 def _separation(study: RatedStudy) -> Iterator[Finding]:
-    """Find systems that are (nearly) always rated above or below another one."""
-    systems = study.names.get("system")
+    """Find systems that are (nearly) always rated above or below another one, on common items if any have them."""
+    systems, items = study.names.get("system"), study.names.get("item")
     if systems is None or len(systems.labels) < 2:
         return
+    common = np.ones((len(systems.labels), len(systems.labels)), dtype=int)
+    if items is not None:
+        known = (items.code >= 0) & (systems.code >= 0)
+        seen = np.zeros((len(items.labels), len(systems.labels)), dtype=int)
+        seen[items.code[known], systems.code[known]] = 1
+        shared = seen.T @ seen
+        if np.triu(shared, 1).any():
+            common = shared
     for criterion, chosen in study.criteria:
         values = [study.rating[chosen & (systems.code == place)] for place in range(len(systems.labels))]
         apart = []
         for a in range(len(values)):
             for b in range(a + 1, len(values)):
-                if min(len(values[a]), len(values[b])) < ENOUGH:
+                if min(len(values[a]), len(values[b])) < ENOUGH or not common[a, b]:
                     continue
                 higher = _share_above(values[a], values[b])
                 lower = _share_above(values[b], values[a])
