@@ -510,3 +510,20 @@ def test_numbers_of_duplicates_are_no_criterion(tmp_path: Path) -> None:
     header = "worker_id,mr_id,sys1,sys2,natur1,natur2,dupl_ref1,dupl_ref2"
     ratings = ob.read(csv(tmp_path / "crowd.csv", header, rows))
     assert "criterion" not in ratings.table.column_names and len(ratings.table) == 2 * len(rows)
+
+
+@pytest.mark.parametrize("name", ["subject", "worker"])
+def test_letters_that_stand_for_the_name_of_their_column(tmp_path: Path, name: str) -> None:
+    rows = [(i, s, f"{name[0].upper()}{w}", rating) for w, i, s, rating in ROWS]
+    ratings = ob.read(csv(tmp_path / "quality.csv", f"pvs_id,model,{name},rating", rows))
+    assert ratings.recognised["participant"] == f"column '{name}'"
+
+
+def test_boxes_that_were_ticked_are_no_verdicts(tmp_path: Path) -> None:
+    rows = [(w, *(("Unchecked", "Checked")[(w + k) % 2] for k in (0, 1)), "Checked", 3 + w % 5, 1 + w % 4)
+            for w in range(30)]  # fmt: skip
+    with pytest.raises(InputError) as said:
+        ob.read(
+            csv(tmp_path / "form.csv", "Record ID,At (choice=A),At (choice=B),At (choice=C),How sure,How far", rows)
+        )
+    assert not isinstance(said.value, PreferencesFound)

@@ -232,7 +232,9 @@ class _Finder:
         labels = list(dict.fromkeys(cells))
         if not labels:
             return False
-        stands_for = label_role(labels[:50])
+        initials = {word[0] for word in name_words(short_name(name))}  # S1 of a column "subject" is not a system
+        short = all(label[:1].casefold() in initials and label[1:].isdigit() for label in labels)
+        stands_for = None if short else label_role(labels[:50])
         named = role == "criterion" and rank < 2
         if stands_for is not None and stands_for != role and rank > 0 and role != "item" and not named:
             return False

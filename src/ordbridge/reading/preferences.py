@@ -528,6 +528,8 @@ class _PreferenceFinder:
         """Find a column that names the other system, where one system is in every comparison."""
         cells = self.sheet.columns[name]
         plain_labels = {plain(str(label)): str(label) for label in labels if plain(str(label)) not in TIES}
+        if plain_labels.keys() <= {*YES, *NO, "checked", "unchecked"}:
+            return None
         for other, theirs in self.sheet.columns.items():
             names = {plain(str(cell)) for cell in theirs if not is_missing(cell)}
             left = [label for key, label in plain_labels.items() if key not in names]
