@@ -527,3 +527,15 @@ def test_boxes_that_were_ticked_are_no_verdicts(tmp_path: Path) -> None:
             csv(tmp_path / "form.csv", "Record ID,At (choice=A),At (choice=B),At (choice=C),How sure,How far", rows)
         )
     assert not isinstance(said.value, PreferencesFound)
+
+
+def test_a_name_with_a_text_of_its_own_is_not_that_of_a_person(tmp_path: Path) -> None:
+    rows = [
+        (f"Adult {n}", s, n % 4, f"A man with the number {n} looks down at his chest where his heart is depicted.", r)
+        for n in range(12)
+        for s, r in (("A", n // 3), ("B", (n * n + n // 5) % 4))
+    ]
+    path = csv(tmp_path / "images.csv", "name,model,id,description,correctness", rows)
+    assert "participant" not in ob.read(path).recognised
+    with pytest.raises(InputError, match="says who gave a rating"):
+        ob.read(path, item="id")
