@@ -536,6 +536,16 @@ def test_a_name_with_a_text_of_its_own_is_not_that_of_a_person(tmp_path: Path) -
         for s, r in (("A", n // 3), ("B", (n * n + n // 5) % 4))
     ]
     path = csv(tmp_path / "images.csv", "name,model,id,description,correctness", rows)
-    assert "participant" not in ob.read(path).recognised
-    with pytest.raises(InputError, match="says who gave a rating"):
-        ob.read(path, item="id")
+    for item in (None, "id"):
+        with pytest.raises(InputError, match="says who gave a rating"):
+            ob.read(path, item=item)
+
+
+def test_one_known_slider_among_many_does_not_hide_the_others(tmp_path: Path) -> None:
+    rows = [
+        (f"w{w}", f"v{i}", *((w * (7 + 4 * k) + i * (13 + 2 * k) + 9 * k) % 101 for k in range(5)))
+        for w in range(8)
+        for i in range(12)
+    ]
+    with pytest.raises(InputError, match="on one scale, but not all names say that they are ratings"):
+        ob.read(csv(tmp_path / "voices.csv", "rater,item,natuerlich,hell,warm,klanglos,stockend", rows))
