@@ -40,17 +40,9 @@ ORDBRIDGE_CLONES void square_row(const double* U, int count, int width, int i, c
     for (; j <= i; ++j) to[columns[j]] -= sum[j];
 }
 
-ORDBRIDGE_CLONES void product_row(const double* W, int count, int width, int i, const int* columns, bool grouped, const double* N,
-                                  double* out, double* row) {
-    if (grouped) {
-        for (int j = 0; j < width; j += GROUP) {
-            const double* own = N + columns[j];
-#pragma omp simd
-            for (int b = 0; b < GROUP; ++b) row[j + b] = own[b];
-        }
-    } else {
-        for (int j = 0; j < width; ++j) row[j] = N[columns[j]];
-    }
+ORDBRIDGE_CLONES void product_row(const double* W, int count, int width, int i, const int* columns, const double* N, double* out,
+                                  double* row) {
+    for (int j = 0; j < width; ++j) row[j] = N[columns[j]];
     for (int k = 0; k < count; ++k) {
         const double factor = W[static_cast<std::ptrdiff_t>(k) * width + i];
         double* to = out + static_cast<std::ptrdiff_t>(k) * width;
@@ -122,6 +114,28 @@ Strips best_strips() {
 
 const Strips strips = best_strips();
 
+// Some columns of N at a time, gathered and then multiplied in registers.
+void subtract_grouped(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t stride, double* out) {
+    constexpr int WHOLE = static_cast<int>(WIDE);
+    static thread_local std::vector<double> strip, sums;
+    static thread_local std::vector<int> rows;
+    strip.resize(static_cast<std::size_t>(width) * WIDE);
+    sums.resize(static_cast<std::size_t>(count) * WIDE);
+    while (static_cast<int>(rows.size()) < width) rows.push_back(static_cast<int>(rows.size()));
+    for (int left = 0; left < width; left += WHOLE) {
+        const int wide = std::min(WHOLE, width - left);
+        for (int i = 0; i < width; ++i) {
+            const double* from = N + columns[i] * stride;
+            double* to = &strip[static_cast<std::size_t>(i) * WIDE];
+            for (int j = 0; j < wide; j += GROUP) std::copy_n(from + columns[left + j], GROUP, to + j);
+            std::fill(to + wide, to + WHOLE, 0.0);
+        }
+        strips(W, count, width, rows.data(), strip.data(), sums.data());
+        for (int k = 0; k < count; ++k)
+            for (int j = 0; j < wide; ++j) out[static_cast<std::ptrdiff_t>(k) * width + left + j] -= sums[k * WIDE + j];
+    }
+}
+
 }  // namespace
 
 void subtract_whole(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t size, double* out) {
@@ -140,9 +154,9 @@ void subtract_square(const double* U, int count, int width, const int* columns, 
 
 void subtract_product(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t stride,
                       double* out) {
+    if (in_groups(columns, width)) return subtract_grouped(W, count, width, columns, N, stride, out);
     double* row = scratch(width);
-    const bool grouped = in_groups(columns, width);
-    for (int i = 0; i < width; ++i) product_row(W, count, width, i, columns, grouped, N + columns[i] * stride, out, row);
+    for (int i = 0; i < width; ++i) product_row(W, count, width, i, columns, N + columns[i] * stride, out, row);
 }
 
 }  // namespace ordbridge::rows
