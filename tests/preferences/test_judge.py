@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import ordbridge as ob
+from ordbridge.bridge import rscript
 from ordbridge.cli import main
 from ordbridge.preferences import judge_preferences
 
@@ -82,6 +84,68 @@ def test_command(tmp_path, capsys) -> None:
     assert "gpt prefers the first text" in capsys.readouterr().out
     assert main(["judges", str(file)]) == 2
     assert "--judge" in capsys.readouterr().err
+
+
+def written(votes: dict[str, list[Any]], file: Any) -> str:
+    """Write choices of systems whose names are no sides, with texts as long as was said."""
+    called = {"A": "alpha", "B": "beta"}
+    systems = {new: [called[one] for one in votes[old]] for new, old in
+               (("system_a", "first"), ("system_b", "second"), ("winner", "outcome"))}  # fmt: skip
+    lengths = {name: votes[name] for name in ("length_a", "length_b")}
+    texts = {name.replace("length", "text"): ["x" * n for n in lengths[name]] for name in lengths}
+    pacsv.write_csv(pa.table({"rater": votes["rater"], "item": votes["item"], **systems, **lengths, **texts}), file)
+    return str(file)
+
+
+@pytest.mark.needs_r
+def test_length_on_the_command_line(tmp_path, capsys) -> None:
+    """Of columns of lengths or of texts; the estimate is that of R's logistic regression without an intercept."""
+    votes = choices(length=0.8)
+    file = written(votes, tmp_path / "votes.csv")
+    estimates = []
+    for names in (("length_a", "length_b"), ("text_a", "text_b")):
+        out = tmp_path / "answer.json"
+        assert main(["judges", file, "--judge", "gpt", "--lengths", *names, "--json", str(out)]) == 0
+        said = capsys.readouterr().out
+        assert "gpt prefers the longer text (p < .001)." in said
+        assert ("characters of text_a, text_b" in said) == (names[0] == "text_a")
+        bias = json.loads(out.read_text())["tables"]["bias"]
+        estimates.append(next((row["estimate"], row["std_error"]) for row in bias if row["bias"] == "length"))
+    assert estimates[0] == estimates[1]
+    own = np.array(votes["rater"]) == "gpt"
+    extra = np.array(votes["length_a"], dtype=float) - np.array(votes["length_b"])
+    first, won = (np.array(votes[name])[own] for name in ("first", "outcome"))
+    r = {"won": won == first, "b": np.where(first == "B", 1, -1), "extra": (extra / extra.std())[own]}
+    pacsv.write_csv(pa.table({name: np.asarray(column, float) for name, column in r.items()}), tmp_path / "r.csv")
+    (tmp_path / "r.R").write_text(
+        f'm <- glm(won ~ 0 + b + extra, binomial, read.csv("{tmp_path / "r.csv"}"), epsilon = 1e-14)\n'
+        'cat(format(coef(summary(m))["extra", 1:2], digits = 12))'
+    )
+    estimate, error = map(float, rscript.run(tmp_path / "r.R").split())
+    assert estimates[0] == pytest.approx((estimate, error), abs=2e-6)
+
+
+def test_lengths_that_cannot_be_used(tmp_path, capsys) -> None:
+    file = written(choices(), tmp_path / "votes.csv")
+    assert main(["judges", file, "--judge", "gpt", "--lengths", "length_a", "words_b"]) == 2
+    assert "no column is called 'words_b'" in capsys.readouterr().err
+    assert main(["judges", file, "--judge", "gpt", "--lengths", "length_a", "length_a"]) == 2
+    assert "is the same in all rows" in capsys.readouterr().err
+    votes = choices()
+    votes["length_a"][5] = None
+    with pytest.raises(ob.InputError, match="are empty in 1 places"):
+        judge_preferences(votes, "gpt", lengths=("length_a", "length_b"), **COLUMNS)
+
+
+def test_lengths_of_rows_with_an_answer() -> None:
+    """Rows without an answer are left out together with their lengths."""
+    votes = choices(length=0.8)
+    holes = {name: [*column] for name, column in votes.items()}
+    for name, more in (("rater", "gpt"), ("item", "i0"), ("first", "A"), ("second", "B"), ("outcome", None),
+                       ("length_a", 9999), ("length_b", 1)):  # fmt: skip
+        holes[name].insert(0, more)
+    both = [judge_preferences(one, "gpt", lengths=("length_a", "length_b"), **COLUMNS).bias for one in (votes, holes)]
+    assert both[0].equals(both[1])
 
 
 def test_questions_without_an_answer() -> None:

@@ -238,6 +238,18 @@ def test_large_files_are_read_as_small_ones(tmp_path: Path, monkeypatch: pytest.
         assert large.rows.tolist() == small.rows.tolist()
 
 
+def test_large_files_of_comparisons_are_read_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not only the rows on which columns are recognised."""
+    rows = [(f"j{n % 5}", f"q{n % 7}", "old", "new", "model_a" if n % 3 else "model_b") for n in range(90)]
+    path = csv(tmp_path / "votes.csv", "judge,question,model_a,model_b,winner", rows)
+    monkeypatch.setattr(large_files, "LARGE", 0)
+    monkeypatch.setattr(large_files, "SAMPLE", 20)
+    with pytest.raises(PreferencesFound, match="90 comparisons of 2 systems") as refusal:
+        ob.read(path)
+    assert refusal.value.preferences is not None
+    assert refusal.value.preferences.table["outcome"].to_pylist() == ["a" if n % 3 else "b" for n in range(90)]
+
+
 def test_every_column_has_its_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = csv(tmp_path / "x.csv", "worker,text,model,score,filler", [(*row, -1) for row in ROWS])
     assert main(["read", str(path), "--explain"]) == 0

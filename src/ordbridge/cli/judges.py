@@ -36,6 +36,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", metavar="COLUMN", help="column of texts that belong together (default: the item)")
     parser.add_argument("--level", choices=["nominal", "ordinal", "interval", "ratio"], help="level of measurement")
     parser.add_argument("--covariates", nargs="+", metavar="COLUMN", help="columns with which bias may change")
+    parser.add_argument(
+        "--lengths",
+        nargs=2,
+        metavar=("FIRST", "SECOND"),
+        help="with comparisons: columns of the lengths of both texts, or of the texts: does the judge like long ones?",
+    )
     parser.add_argument("--raters", choices=["random", "fixed"], help="people are a sample, or all there are")
     parser.add_argument("--cost-human", type=float, metavar="PRICE", help="price of a rating by a person")
     parser.add_argument("--cost-judge", type=float, metavar="PRICE", help="price of a rating by the judge")
@@ -70,9 +76,15 @@ def run(args: argparse.Namespace) -> int:
             raise
         if args.judge is None:
             raise InputError("these are comparisons: name the judge among the raters with --judge") from None
-        found = judge_preferences(recognised.preferences, args.judge, epsilon=args.epsilon, conf_level=args.conf_level)
+        found = judge_preferences(
+            recognised.preferences, args.judge, epsilon=args.epsilon, conf_level=args.conf_level, lengths=args.lengths
+        )
         outputs.finish(found, args)
         return 0
+    if args.lengths is not None:
+        raise InputError(
+            "--lengths is for comparisons of two texts; with ratings give --covariates a column of lengths"
+        )
     prices = {"human": args.cost_human, "judge": args.cost_judge}
     asked = {name: getattr(args, name) for name in ("covariates", "raters", "conf_level", "kind", "cluster", "level")}
     cost = {name: price for name, price in prices.items() if price is not None} or None

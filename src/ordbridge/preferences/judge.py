@@ -14,10 +14,12 @@ from ordbridge.judges import AltTest, JudgeEstimates, alt_test, estimate
 from ordbridge.preferences.analysis import LARGEST
 from ordbridge.preferences.fitting import restricted
 from ordbridge.preferences.table import PairTable, one_sided, pair_table
+from ordbridge.reading.cell_types import is_missing
+from ordbridge.reading.values import as_numbers
 from ordbridge.render.layout import Section, ShownTable
 from ordbridge.results.finding import Finding, found
 from ordbridge.results.result import Result
-from ordbridge.support.formatting import p_text
+from ordbridge.support.formatting import enumerated, p_text
 
 __all__ = ["PreferenceJudge", "judge_preferences"]
 
@@ -35,6 +37,8 @@ class PreferenceJudge(Result):
     bias
         bias (``position`` or ``length``), estimate (log odds, of being shown first or of each standard deviation of
         extra length; null where it is infinite), std_error, p_value, share (of points that what is shown first gets).
+    length
+        What was counted as length.
     """
 
     kind: ClassVar[str] = "preference judge"
@@ -43,6 +47,7 @@ class PreferenceJudge(Result):
     rates: JudgeEstimates | None
     bias: pa.Table
     findings: tuple[Finding, ...] = ()
+    length: str = ""
 
     def __repr__(self) -> str:
         """Say in one line what was found."""
@@ -64,6 +69,11 @@ class PreferenceJudge(Result):
                         "length": "longer text" if more else "shorter text"}[row["bias"]]  # fmt: skip
                 lines.append(f"{self.judge} prefers the {what} ({p_text(row['p_value'])}).")
         return "\n".join(lines) or f"No clear bias of {self.judge}."
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """What the length of a text is."""
+        return self.length
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -113,7 +123,8 @@ def judge_preferences(
     conf_level
         Level of the intervals.
     lengths
-        Columns with the lengths of the first and second text, for the bias of length.
+        Columns with the lengths of the first and second text, or with the texts, whose characters are counted: does the
+        judge prefer the longer one, of systems that are equally good?
 
     References
     ----------
@@ -128,6 +139,7 @@ def judge_preferences(
     mine = table.rater == table.raters.index(judge)
     if mine.all():
         raise InputError("all choices are the judge's: there are no people to compare it with")
+    longer, counted = _extra_length(table, lengths)
     long = _long(table, table.rater, table.item, mine)
     said: list[Finding] = []
     test: AltTest | None = None
@@ -148,7 +160,10 @@ def judge_preferences(
         rates = estimate(long, judge, conf_level=conf_level, system="pair", level="interval", **roles)
     except (InputError, FitError) as why:
         said.append(found("no-judge-means", text=str(why)))
-    return PreferenceJudge(judge, test, rates, _bias(table, mine, _extra_length(data, lengths, table)), tuple(said))
+    bias = _bias(table, mine, longer)
+    if longer is not None and "length" not in bias["bias"].to_pylist():
+        said.append(found("no-length-bias"))
+    return PreferenceJudge(judge, test, rates, bias, tuple(said), counted)
 
 
 def _long(table: PairTable, rater: np.ndarray, item: np.ndarray, judge: np.ndarray) -> pa.Table:
@@ -176,46 +191,73 @@ def _long(table: PairTable, rater: np.ndarray, item: np.ndarray, judge: np.ndarr
     })  # fmt: skip
 
 
-def _extra_length(data: Any, lengths: tuple[str, str] | None, table: PairTable) -> np.ndarray | None:
+def _extra_length(table: PairTable, lengths: tuple[str, str] | None) -> tuple[np.ndarray | None, str]:
+    """Return how much longer the first text is, in standard deviations, and what was counted."""
     if lengths is None:
-        return None
-    from ordbridge.reading import tables
-
-    whole = tables.to_arrow(data)
-    first, second = (np.array(tables.column(whole, name, role="length").to_pylist(), dtype=float) for name in lengths)
-    if len(first) != table.n:
-        raise InputError("lengths need a table whose rows are all comparisons with an answer")
+        return None, ""
+    for name in lengths:
+        if name not in table.cells:
+            known = enumerated(table.cells, 20)
+            raise InputError(f"no column is called {name!r} for lengths" + (f"; there are {known}" if known else ""))
+    if table.place is None:
+        raise InputError("lengths need a file with one comparison per row, and columns for the first and second system")
+    cells = [_picked(table.cells[name], table.place) for name in lengths]
+    gaps = sum(is_missing(one) for column in cells for one in column)
+    if gaps:
+        raise InputError(f"{' and '.join(lengths)} are empty in {gaps} places; fill them in, or leave these rows out")
+    numbers = [as_numbers(column)[0] for column in cells]
+    if all(np.isfinite(one).all() for one in numbers):
+        first, second = numbers
+        counted = f"Length: {lengths[0]}, {lengths[1]}."
+    else:
+        first, second = (np.array([len(str(one)) for one in column], dtype=float) for column in cells)
+        counted = f"Length: characters of {lengths[0]}, {lengths[1]}."
     extra = first - second
-    return np.asarray(extra / extra.std()) if extra.std() > 0 else None
+    if not extra.std() > 0:
+        raise InputError(f"the difference between {lengths[0]} and {lengths[1]} is the same in all rows")
+    return np.asarray(extra / extra.std()), counted
+
+
+def _picked(column: Any, places: np.ndarray) -> list[str | None]:
+    cells = column.to_pylist() if isinstance(column, pa.ChunkedArray) else column
+    return [None if cells[k] is None else str(cells[k]) for k in places]
 
 
 def _bias(table: PairTable, mine: np.ndarray, longer: np.ndarray | None) -> pa.Table:
     """Return what the judge prefers beyond the systems: the first place, and length."""
-    from scipy import stats
-
-    from ordbridge.models.api import clm
-
     rows: list[dict[str, Any]] = []
     own = table.rows(mine)
     finite = not any(one_sided(own)[k] for k in (0, 2))
     if own.shown_both_ways():
         rows.append({"bias": "position", "share": float(own.points.mean())} | _position_bias(own, finite))
-    if longer is not None and finite:
-        S = len(own.systems)
-        X = np.zeros((own.n, S))
-        X[np.arange(own.n), own.first] = 1.0
-        X[np.arange(own.n), own.second] -= 1.0
-        columns = {f"x{k}": X[:, k] for k in range(1, S)} | {"longer": longer[mine]}
-        mirrored = {name: np.concatenate([column, -column]) for name, column in columns.items()}
-        mirrored["y"] = np.concatenate([own.y, own.categories - 1 - own.y]).astype(int)
-        mirrored["w"] = np.full(2 * own.n, 0.5)
-        fitted = clm(f"y ~ {' + '.join(columns)}", mirrored, weights="w", engine="fast")
-        k = list(fitted.estimates.terms).index("longer")
-        error = float(np.sqrt(fitted.estimates.vcov[k, k]))
-        p = float(2 * stats.norm.sf(abs(fitted.coef["longer"]) / error))
-        rows.append({"bias": "length", "estimate": fitted.coef["longer"], "std_error": error, "p_value": p})
+    if longer is not None and finite and (found := _length_bias(own, longer[mine])) is not None:
+        rows.append({"bias": "length"} | found)
     fields = [(name, pa.float64()) for name in ("estimate", "std_error", "p_value", "share")]
     return pa.Table.from_pylist(rows, pa.schema([("bias", pa.string()), *fields]))
+
+
+def _length_bias(own: PairTable, longer: np.ndarray) -> dict[str, float] | None:
+    """Return log odds by extra length, beside strengths: of mirrored rows, so that cut-points stay symmetric."""
+    from scipy import stats
+
+    from ordbridge.models.api import clm
+
+    S = len(own.systems)
+    X = np.zeros((own.n, S))
+    X[np.arange(own.n), own.first] = 1.0
+    X[np.arange(own.n), own.second] -= 1.0
+    columns = {f"x{k}": X[:, k] for k in range(1, S)} | {"longer": longer}
+    mirrored = {name: np.concatenate([column, -column]) for name, column in columns.items()}
+    mirrored["y"] = np.concatenate([own.y, own.categories - 1 - own.y]).astype(int)
+    mirrored["w"] = np.full(2 * own.n, 0.5)
+    try:
+        fitted = clm(f"y ~ {' + '.join(columns)}", mirrored, weights="w", engine="fast")
+    except (FitError, InputError):
+        return None
+    k = list(fitted.estimates.terms).index("longer")
+    error = float(np.sqrt(fitted.estimates.vcov[k, k]))
+    p = float(2 * stats.norm.sf(abs(fitted.coef["longer"]) / error))
+    return {"estimate": fitted.coef["longer"], "std_error": error, "p_value": p}
 
 
 def _position_bias(own: PairTable, finite: bool) -> dict[str, float]:

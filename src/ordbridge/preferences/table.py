@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,6 +40,8 @@ class PairTable:
         Places in ``raters`` and ``items``; ``None`` where the file does not say.
     kind
         ``"pairs"``, ``"ranks"``, ``"best-worst"`` (of two systems) or ``"best-worst sets"`` (of more).
+    cells, place
+        All columns of the file or table, and the place of each row there; ``None`` where a row is not one comparison.
     """
 
     systems: tuple[str, ...]
@@ -57,6 +59,8 @@ class PairTable:
     source: str = "the table"
     columns: dict[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    cells: Mapping[str, Any] = field(default_factory=dict)
+    place: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -90,6 +94,7 @@ class PairTable:
             item=item,
             items=items,
             criterion=None if self.criterion is None else self.criterion[keep],
+            place=None if self.place is None else self.place[keep],
         )
 
     def points_matrix(self) -> np.ndarray:
@@ -204,7 +209,8 @@ def pair_table(
     }
     made = _coded(a, b, signed, count, labels, None)
     columns = {"systems": f"{first}, {second}", "outcome": outcome}
-    return replace(made, columns=columns, findings=_left_out(left_out, len(answers)))
+    cells = dict(zip(table.column_names, table.columns, strict=True))
+    return replace(made, columns=columns, findings=_left_out(left_out, len(answers)), cells=cells)
 
 
 def _texts(table: Any, name: str, role: str) -> list[str | None]:
@@ -234,7 +240,8 @@ def _of_reader(data: Preferences) -> PairTable:
         criterion = [None] * len(criterion)  # the number of the question, which is the item
     made = _coded(a, b, signed, count, labels, criterion)
     return replace(
-        made, kind=data.kind, source=data.source, columns=dict(data.columns),
+        made, kind=data.kind, source=data.source, columns=dict(data.columns), cells=data.cells,
+        place=None if not data.rows or made.place is None else np.array(data.rows)[made.place],
         findings=_left_out(sum(one is None for one in signed), len(signed)),
     )  # fmt: skip
 
@@ -320,7 +327,7 @@ def _coded(
     codes, criteria = (None, ()) if criterion is None else _levels(criterion, keep, "criterion")
     return PairTable(
         tuple(place), np.array([place[str(a[k])] for k in keep]), np.array([place[str(b[k])] for k in keep]), y,
-        categories, **coded, criterion=codes, criteria=criteria,
+        categories, **coded, criterion=codes, criteria=criteria, place=np.array(keep),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from ordbridge.reading.exports import export_of_sheet
 from ordbridge.reading.layout import recognise
 from ordbridge.reading.long_format import systems_as_numbers
 from ordbridge.reading.parts import IDS, NONE, ROW, Asked, Hints, SheetLayout
-from ordbridge.reading.preferences import refuse_preferences
+from ordbridge.reading.preferences import preferences_in
 from ordbridge.reading.rating_table import ROLES, RatingTable
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.size_limits import limits
@@ -51,7 +51,8 @@ def large_file(path: Path, asked: Asked, systems: Sequence[str] | None) -> tuple
     if table is None:
         return None
     sample = _sample(table, path)
-    refuse_preferences(sample, asked, systems)
+    if preferences_in(sample, asked, systems) is not None:
+        return None  # the reader of cells takes all rows
     cells, hints = export_of_sheet(sample, None)
     if cells is not sample or hints != Hints() or has_spans(sample, asked) or with_dummies(sample, asked) is not sample:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
 from ordbridge.reading.verdicts import SIDES, grades, refuse_undirected
 from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
+from ordbridge.reading.winners import LOST, NO, NOT, TAGS, YES, flag_outcomes, names_the_worse, winner_and_loser
+from ordbridge.support.formatting import enumerated
 
 __all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
 
@@ -28,8 +30,7 @@ RANKS = words_of("ranks")
 TIES = words_of("ties")
 BEST, WORST = words_of("best"), words_of("worst")
 TEXTS = words_of("outputs")
-TAGS = {"tag", "id", "name", "type", "label", "origin", "version", "from", "by", "source", "kind", "group", "condition"}
-YES, NO = {"true", "yes", "ja", "oui", "si", "1"}, {"false", "no", "nein", "non", "0"}
+ANSWERS = {"comparison", "result", "judgment", "judgement", "annotation", "label", "decision", "selection", "answer"}
 SOURCES = {
     "article",
     "source",
@@ -45,6 +46,8 @@ SOURCES = {
 }
 MOST_CRITERIA = 20  # a column with more names is not what was judged
 MOSTLY = 0.9  # share of verdicts that must be understood
+TURNED = {"a": "b", "b": "a"}
+SAID = {*LOST, *NOT, *TAGS, *ANSWERS}  # words of a verdict that name no criterion
 
 Cells = Sequence[str | None]
 
@@ -66,6 +69,8 @@ class Preferences:
         From which columns systems and outcome were taken.
     grades
         Of graded verdicts how much better a is in each row, from 1, or b, from −1 down; otherwise empty.
+    cells
+        All columns of the file.
     """
 
     table: pa.Table
@@ -73,6 +78,9 @@ class Preferences:
     source: str
     columns: Mapping[str, str]
     grades: tuple[int | None, ...] = ()
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
+    """For each comparison its place in ``cells``, where a row is one comparison and says who was first."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -101,6 +109,8 @@ class _Found:
     rater: str | None = None
     criterion: str | None = None
     grades: tuple[int | None, ...] = ()
+    in_order: bool = True
+    """Whether the first system is that of the first column."""
 
 
 def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = None) -> None:
@@ -145,7 +155,9 @@ def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = N
         return None  # the user knows ratings beside the comparisons
     graded = all(one.grades for one in found)
     degrees = tuple(grade for one in found for grade in one.grades) if graded else ()
-    return Preferences(finder.table(found), found[0].kind, sheet.name, found[0].columns, degrees)
+    table = finder.table(found)
+    rows = tuple(finder.rows) if len(finder.rows) == table.num_rows else ()
+    return Preferences(table, found[0].kind, sheet.name, found[0].columns, degrees, sheet.columns, rows)
 
 
 class _PreferenceFinder:
@@ -153,6 +165,9 @@ class _PreferenceFinder:
         self.sheet, self.asked, self.given = sheet, asked, systems
         self.words = {name: _words(name) for name in sheet.header}
         self.shown: set[str] = set()  # columns of what best and worst were chosen from
+        self.misunderstood: list[str] = []
+        self.systems: list[Cells] = []
+        self.rows: list[int] = []  # of comparisons whose systems stand in the order of two columns
 
     def best_worst(self) -> list[_Found]:
         """Find choices of the best and the worst of three systems or more; several are criteria."""
@@ -172,16 +187,27 @@ class _PreferenceFinder:
         if systems := self.indexed_systems() or self.tagged_systems():
             if ranked := self.ranked(systems):
                 return ranked
+            if flags := self.side_flags(systems):
+                return flags
             self.refuse_unsaid(systems)
             if self.is_rated():
                 return []
             found = self.judged(systems)
+            if not found and self.misunderstood:
+                raise InputError(self.misunderstood[0])
             if not found:
                 self.refuse_numbered(systems)
             return found
         if self.is_rated():
             return []
-        return self.flagged() or self.one_column() or self.by_name() or self.ranks_by_system() or self.long_ranks()
+        return (
+            self.chosen()
+            or self.flagged()
+            or self.one_column()
+            or self.by_name()
+            or self.ranks_by_system()
+            or self.long_ranks()
+        )
 
     def by_name(self) -> list[_Found]:
         """Find verdicts that are names of systems, without a column for each of both."""
@@ -275,16 +301,38 @@ class _PreferenceFinder:
                                     {"systems": ", ".join(group.values()), "outcome": said}))  # fmt: skip
         return found
 
+    def side_flags(self, groups: list[dict[str, str]]) -> list[_Found]:
+        """Find yes or no to one of two systems being better: winner_model_a, is_A_selected."""
+        pairs = [group for group in groups if len(group) == 2]
+        if len(pairs) != 1:
+            return []
+        (side_a, a), (side_b, b) = pairs[0].items()
+        said = flag_outcomes(self.sheet, self.words, (side_a, side_b), (a, b))
+        if said is None:
+            return []
+        both = (self.sheet.columns[a], self.sheet.columns[b])
+        return [_Found("pairs", both, (said[1],), {"systems": f"{a}, {b}", "outcome": said[0]})]
+
+    def chosen(self) -> list[_Found]:
+        """Find a column of winners beside one of losers: chosen and not chosen."""
+        pair = winner_and_loser(self.sheet, self.words)
+        if pair is None:
+            return []
+        winner, loser, a, b, outcome = pair
+        self.shown |= {winner, loser}
+        both = f"{winner}, {loser}"
+        return [_Found("pairs", (a, b), (outcome,), {"systems": both, "outcome": both}, in_order=False)]
+
     def judged(self, groups: list[dict[str, str]]) -> list[_Found]:
         """Find a verdict about two systems of a row; several verdicts are raters, criteria, or pairs of their own."""
+        systems = {name for group in groups for name in group.values()}
         verdicts = {
             name: [word for word in words if word not in VERDICTS and word not in BEST]
             for name, words in self.words.items()
-            if {*words} & (VERDICTS | BEST) and not {*words} & WORST
+            if ({*words} & (VERDICTS | BEST) or names_the_worse(words)) and not {*words} & WORST and name not in systems
         }
         found = []
         pairs = [group for group in groups if len(group) == 2]
-        systems = {name for group in groups for name in group.values()}
         others = [name for name in self.sheet.header if name not in systems and name not in verdicts]
         verdicts |= {name: self.words[name] for name in others if self.says_side(name, len(pairs) > 1)}
         for group in pairs:
@@ -292,13 +340,20 @@ class _PreferenceFinder:
             number = [word for word in self.words[a] if word.isdigit() and word not in (side_a, side_b)]
             own = {name: rest for name, rest in verdicts.items() if len(pairs) == 1 or rest[-1:] == number[-1:]}
             for name, rest in own.items():
-                if {*self.words[name]} & VERDICTS:
+                columns = (self.sheet.columns[a], self.sheet.columns[b])
+                if {*self.words[name]} & VERDICTS and not self.names_of_row(name, columns):
                     refuse_undirected(name, self.sheet.columns[name], self.sheet.name)
                 degrees = grades(self.sheet.columns[name])
                 cells = self.outcome(name, (a, b), (side_a, side_b)) if degrees is None else _winners(degrees)
                 if cells is None:
                     continue
-                extra = " ".join(word for word in rest if word not in number) if len(own) > 1 or rest else ""
+                if names_the_worse(self.words[name]):
+                    cells, degrees = (
+                        [TURNED.get(str(cell), cell) for cell in cells],
+                        degrees and [None if one is None else -one for one in degrees],
+                    )
+                plain_words = {*number, *SAID}
+                extra = " ".join(word for word in rest if word not in plain_words) if len(own) > 1 or rest else ""
                 kind = "best-worst" if {*self.words[name]} & BEST else "pairs"
                 names = {"systems": f"{a}, {b}", "outcome": name}
                 who = {"rater": extra} if extra.isdigit() else {"criterion": extra or None}
@@ -345,6 +400,7 @@ class _PreferenceFinder:
         if not (2 <= len(labels) <= 6 and sides == {0, 1}) or {*words} & (VERDICTS | BEST | WORST):
             return False
         called = any(is_criterion(word) for word in words) and not all(label.isdigit() for label in labels)
+        called = called or (bool({*words} & ANSWERS) and not any(len(label) == 1 for label in labels - TIES))
         return called or (several and words[-1:] != [] and words[-1].isdigit())
 
     def outcome(self, name: str, columns: tuple[str, str], sides: tuple[str, str]) -> Cells | None:
@@ -352,6 +408,7 @@ class _PreferenceFinder:
         a, b = (self.sheet.columns[column] for column in columns)
         cells: list[str | None] = []
         understood = present = 0
+        names = self.names_of_row(name, (a, b))
         for place, cell in enumerate(self.sheet.columns[name]):
             said = None if is_missing(cell) else plain(str(cell))
             found = None
@@ -359,7 +416,9 @@ class _PreferenceFinder:
                 present += 1
                 first = {plain(columns[0]), plain(short_name(columns[0])), sides[0], plain(a[place] or "a")}
                 second = {plain(columns[1]), plain(short_name(columns[1])), sides[1], plain(b[place] or "b")}
-                if said in (plain(a[place] or ""), plain(b[place] or "")) and said in first & second:
+                if names:
+                    first, second = {plain(a[place] or "a")}, {plain(b[place] or "b")}
+                elif said in (plain(a[place] or ""), plain(b[place] or "")) and said in first & second:
                     raise InputError(
                         f"{name} says {cell!r} in row {place + 1}, which may be a system or the place of the other "
                         "one; rename the systems, or write left and right"
@@ -369,7 +428,25 @@ class _PreferenceFinder:
                     found = "ab"[side]
                 understood += found is not None
             cells.append(found)
+        if present and MOSTLY * present > understood >= present / 2 and {*self.words[name]} & VERDICTS:
+            pairs = zip(self.sheet.columns[name], cells, strict=True)
+            odd = sorted({repr(cell) for cell, said in pairs if said is None and not is_missing(cell)})
+            self.misunderstood.append(
+                f"{name} of {self.sheet.name} says {enumerated(odd, 3)} in {present - understood} of {present} rows, "
+                "no system of the row and not a, b or tie; correct these"
+            )
         return cells if present and understood >= MOSTLY * present else None
+
+    def names_of_row(self, name: str, systems: tuple[Cells, Cells]) -> bool:
+        """Tell whether every verdict names one of the two systems of its row, and some of them no place."""
+        elsewhere = False
+        for said, a, b in zip(self.sheet.columns[name], *systems, strict=True):
+            if is_missing(said) or (word := plain(str(said))) in TIES:
+                continue
+            if word not in (plain(a or ""), plain(b or "")):
+                return False
+            elsewhere = elsewhere or _side(word) is None
+        return elsewhere
 
     def flagged(self) -> list[_Found]:
         """Find columns that say yes or no to one of two systems being better: writer_better beside writer_summary."""
@@ -496,9 +573,19 @@ class _PreferenceFinder:
         ranks = {n: r for n in header if (r := rank_of(role, short_name(n))) is not None}
         kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
         ranks = {name: rank for name, rank in ranks.items() if kinds[name] > 1 or role == "participant"}
+        ranks = {name: rank for name, rank in ranks.items() if role != "item" or not self.names_output(name)}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
 
+    def names_output(self, name: str) -> bool:
+        """Tell whether a column is another name of the system at one place, such as its text."""
+        labels = self.sheet.columns[name]
+        return any(
+            1 < len({*systems}) == len({*labels}) == len({*zip(systems, labels, strict=True)})
+            for systems in self.systems
+        )
+
     def table(self, found: list[_Found]) -> pa.Table:
+        self.systems = [cells for one in found for cells in one.systems]
         roles = {"rater": self.role("participant"), "item": self.role("item"), "criterion": self.role("criterion")}
         kind = roles["criterion"] if self.asked.criterion is None else None
         if kind is not None and (kind == roles["item"] or len(set(self.sheet.columns[kind])) > MOST_CRITERIA):
@@ -512,6 +599,8 @@ class _PreferenceFinder:
             if one.rater and roles["rater"]:
                 del own["rater"]
             for places_a, a, places_b, b, winner in self.compared(one):
+                if len(one.systems) == 2 and one.in_order:
+                    self.rows += places_a
                 for name, cells in labels.items():
                     out[name] += [own[name]] * len(places_a) if name in own else [cells[i] for i in places_a]
                 out["system_a"] += [a[i] for i in places_a]

@@ -24,7 +24,8 @@ from ordbridge.results.finding import found as noticed
 
 __all__ = ["is_json", "is_short_json", "of_json", "prepare", "recognise"]
 
-CONTROLS = ("rating", "number", "choices", "text", "taxonomy", "datetime")
+CONTROLS = ("rating", "number", "choices", "selected", "text", "taxonomy", "datetime")
+WINNER = "winner"  # added to the name of a pairwise control: left or right is the better one
 KEYS = ("annotator", "annotation_id", "lead_time")
 OWN = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 
@@ -56,6 +57,7 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
     """Return a row per annotation, a column per control."""
     records: list[tuple[dict[str, Any], ...]] = []
     controls: dict[str, None] = {}
+    pairwise: dict[str, None] = {}
     skipped = 0
     for task in value if isinstance(value, list) else [value]:
         for annotation in _objects(task.get("annotations", task.get("completions")), name, "annotations"):
@@ -64,12 +66,11 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
                 continue
             answers: dict[str, str | None] = {}
             for result in _objects(annotation.get("result"), name, "result"):
-                if result.get("type") == "pairwise":
-                    raise InputError(
-                        f"{name} has pairwise comparisons; these are not ratings, and ordbridge analyses ratings"
-                    )
                 control = result.get("from_name")
                 answer = _answer(_object(result.get("value"), name, "value"))
+                if result.get("type") == "pairwise" and isinstance(control, str):
+                    control = f"{control} ({WINNER})"
+                    pairwise[control] = None
                 if not isinstance(control or "", str):
                     raise InputError(
                         f"'from_name' of a task in {name} is not a name; export it again from Label Studio"
@@ -102,7 +103,8 @@ def of_json(value: Any, name: str) -> tuple[Sheet, Hints]:
     notes = [noticed("annotations-numbered")]
     if skipped:
         notes.append(noticed("skipped-left-out", n=skipped))
-    ratings, others = question_columns(sheet, list(controls))
+    questions = [control for control in controls if control not in pairwise]
+    ratings, others = question_columns(sheet, questions) if questions or not pairwise else ([], [])
     return sheet.noting(*notes, *others), Hints({"participant": "annotator"}, tuple(ratings), fallback={"item": "task"})
 
 
