@@ -93,10 +93,12 @@ class Laplace {
     Vector exact_hessian(const std::vector<int>& free);
     void sum_for_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& weights, const double* matrix,
                        double* out) const;
-    void weigh_rows(const Part& part, const std::vector<Kinds>& kinds, const double* cells, double* out) const;
+    void weigh_cell(const Part& part, std::size_t f, std::size_t cell, const double* cells, Vector& sum) const;
     void fill_by_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& standardised, const double* Y,
-                       double* V, double* F, double* Q) const;
-    void add_moments(const Part& part, const double* N, const double* Q, Moments& moments) const;
+                       double* V, double* transposed, double* F) const;
+    void fill_level(const Part& part, const std::vector<Kinds>& kinds, std::size_t f, std::size_t level, const double* F, Vector& sum,
+                    double* own) const;
+    void add_moments(const Part& part, const std::vector<Kinds>& kinds, const double* N, const double* F, Moments& moments) const;
     void add_component(int component, const Part& part, const std::vector<Kinds>& kinds, const std::vector<Entry>& entries,
                        const Vector& dk, std::size_t size, Vector& x, Moments& moments, Vector& H);
 

@@ -118,6 +118,7 @@ struct Laplace::Part {
     std::size_t first, rows, effects, cells;
     std::vector<std::size_t> begin, first_cell, levels;  // per factor
     std::vector<std::vector<int>> at, cell;              // per factor and row the first effect of its level, and its cell
+    std::vector<std::vector<std::size_t>> rows_of;       // per cell
 };
 
 // Empty where a factor has too many of them, such as the values of a covariate.
@@ -158,7 +159,7 @@ std::vector<Laplace::Part> Laplace::parts(const std::vector<Kinds>& kinds) const
     std::size_t row = 0;
     const std::size_t n = design_->n;
     for (int c = 0; c < design_->components(); ++c) {
-        Part part{row, 0, 0, 0, {}, {}, {}, {}, {}};
+        Part part{row, 0, 0, 0, {}, {}, {}, {}, {}, {}};
         while (row < n && design_->factors[0].level[row] < design_->factors[0].component[c + 1]) ++row;
         part.rows = row - part.first;
         for (std::size_t f = 0; f < kinds.size(); ++f) {
@@ -177,6 +178,9 @@ std::vector<Laplace::Part> Laplace::parts(const std::vector<Kinds>& kinds) const
             part.effects += levels * factor.size;
             part.cells += levels * kinds[f].z.size();
         }
+        part.rows_of.resize(part.cells);
+        for (const std::vector<int>& cells : part.cell)
+            for (std::size_t i = 0; i < part.rows; ++i) part.rows_of[cells[i]].push_back(i);
         found.push_back(std::move(part));
     }
     return found;
@@ -186,7 +190,7 @@ namespace {
 
 // What a process keeps from one Hessian to the next, because new memory takes longer than the numbers in it.
 struct Scratch {
-    Vector N, Y, V, F, Q, P;
+    Vector N, Y, V, F, P;
     static Vector& sized(Vector& x, std::size_t size) {
         if (x.size() < size) Vector(size).swap(x);
         return x;
@@ -217,53 +221,66 @@ void Laplace::sum_for_cells(const Part& part, const std::vector<Kinds>& kinds, c
     }
 }
 
-// out = Z'D X for rows X_i that are the sum over their cells of rows of `cells`: every row once for each of its cells.
-void Laplace::weigh_rows(const Part& part, const std::vector<Kinds>& kinds, const double* cells, double* out) const {
-    const std::size_t m = part.effects, factors = kinds.size();
-    std::vector<std::vector<std::size_t>> rows(part.cells);
-    for (std::size_t f = 0; f < factors; ++f)
-        for (std::size_t i = 0; i < part.rows; ++i) rows[part.cell[f][i]].push_back(i);
-    std::fill_n(out, m * m, 0.0);
+// sum = the sum over the rows i of a cell of d_i X_i, where X_i is the sum over its cells of rows of `cells`.
+void Laplace::weigh_cell(const Part& part, std::size_t f, std::size_t cell, const double* cells, Vector& sum) const {
+    const std::size_t m = part.effects;
+    std::fill(sum.begin(), sum.end(), 0.0);
+    double own = 0.0;
+    for (const std::size_t i : part.rows_of[cell]) {
+        const double d = ratings_.d[part.first + i];
+        own += d;
+        for (std::size_t other = 0; other < part.cell.size(); ++other)
+            if (other != f) add(d, &cells[part.cell[other][i] * m], sum.data(), m);
+    }
+    add(own, &cells[cell * m], sum.data(), m);
+}
+
+// Where L is singular, from rows Y of N: F, whose rows of cells sum to t_j = Q L z~_j, that is V z~_j with V = Z'D Z~N.
+void Laplace::fill_by_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& standardised, const double* Y,
+                            double* V, double* transposed, double* F) const {
+    const std::size_t m = part.effects;
+    std::fill_n(V, m * m, 0.0);
     Vector sum(m);
-    for (std::size_t f = 0; f < factors; ++f) {
+    for (std::size_t f = 0; f < kinds.size(); ++f) {
         const std::size_t q = design_->factors[f].size, levels = part.levels[f];
         for (std::size_t g = 0; g < levels; ++g)
             for (std::size_t s = 0; s < kinds[f].z.size(); ++s) {
                 const std::size_t cell = part.first_cell[f] + s * levels + g;
-                if (rows[cell].empty()) continue;
-                std::fill(sum.begin(), sum.end(), 0.0);
-                for (const std::size_t i : rows[cell])
-                    for (std::size_t other = 0; other < factors; ++other)
-                        add(ratings_.d[part.first + i], &cells[part.cell[other][i] * m], sum.data(), m);
+                if (part.rows_of[cell].empty()) continue;
+                weigh_cell(part, f, cell, Y, sum);
                 for (std::size_t a = 0; a < q; ++a)
-                    if (kinds[f].z[s][a] != 0.0) add(kinds[f].z[s][a], sum.data(), &out[(part.begin[f] + a * levels + g) * m], m);
+                    if (kinds[f].z[s][a] != 0.0) add(kinds[f].z[s][a], sum.data(), &V[(part.begin[f] + a * levels + g) * m], m);
             }
+    }
+    transpose(V, transposed, m);
+    sum_for_cells(part, kinds, standardised, transposed, F);
+}
+
+// The rows of Q = Z'D (Z - Z~V') of one level.
+void Laplace::fill_level(const Part& part, const std::vector<Kinds>& kinds, std::size_t f, std::size_t level, const double* F, Vector& sum,
+                         double* own) const {
+    const std::size_t m = part.effects, levels = part.levels[f], factors = kinds.size();
+    const int q = design_->factors[f].size;
+    std::fill_n(own, q * m, 0.0);
+    for (std::size_t s = 0; s < kinds[f].z.size(); ++s) {
+        const std::size_t cell = part.first_cell[f] + s * levels + level;
+        if (part.rows_of[cell].empty()) continue;
+        weigh_cell(part, f, cell, F, sum);
+        const double* z = kinds[f].z[s];
+        for (int a = 0; a < q; ++a) {
+            if (z[a] == 0.0) continue;
+            add(-z[a], sum.data(), own + a * m, m);
+            for (const std::size_t i : part.rows_of[cell])
+                for (std::size_t g = 0; g < factors; ++g)
+                    for (int b = 0; b < design_->factors[g].size; ++b)
+                        own[a * m + part.at[g][i] + b * part.levels[g]] +=
+                            z[a] * ratings_.d[part.first + i] * kinds[g].z[kinds[g].of_row[part.first + i]][b];
+        }
     }
 }
 
-// Where L is singular, from rows Y of N: F, whose rows of cells sum to t_j = Q L z~_j, and Q. With V = Z'D Z~N, t_j = V z~_j and
-// Q = Z'D (Z - Z~V').
-void Laplace::fill_by_cells(const Part& part, const std::vector<Kinds>& kinds, const std::vector<Vector>& standardised, const double* Y,
-                            double* V, double* F, double* Q) const {
-    const std::size_t m = part.effects;
-    weigh_rows(part, kinds, Y, Q);
-    transpose(Q, V, m);
-    sum_for_cells(part, kinds, standardised, V, F);
-    weigh_rows(part, kinds, F, Q);
-    for (std::size_t i = 0; i < m * m; ++i) Q[i] = -Q[i];
-    for (std::size_t i = 0; i < part.rows; ++i)
-        for (std::size_t f = 0; f < kinds.size(); ++f)
-            for (int a = 0; a < design_->factors[f].size; ++a) {
-                const double left = ratings_.d[part.first + i] * kinds[f].z[kinds[f].of_row[part.first + i]][a];
-                for (std::size_t g = 0; g < kinds.size(); ++g)
-                    for (int b = 0; b < design_->factors[g].size; ++b)
-                        Q[(part.at[f][i] + a * part.levels[f]) * m + part.at[g][i] + b * part.levels[g]] +=
-                            left * kinds[g].z[kinds[g].of_row[part.first + i]][b];
-            }
-}
-
-// Add the moments of Q: its own rows, or where L can be inverted those of L'^-1 (I - N) L^-1, level by level.
-void Laplace::add_moments(const Part& part, const double* N, const double* Q, Moments& moments) const {
+// Add the moments of Q, level by level: by F, or where L can be inverted those of L'^-1 (I - N) L^-1.
+void Laplace::add_moments(const Part& part, const std::vector<Kinds>& kinds, const double* N, const double* F, Moments& moments) const {
     const std::size_t m = part.effects, factors = part.begin.size();
     std::vector<Vector> inverse;
     std::size_t most = 0, slices = 0;
@@ -271,10 +288,10 @@ void Laplace::add_moments(const Part& part, const double* N, const double* Q, Mo
         const int q = design_->factors[f].size;
         most = std::max(most, static_cast<std::size_t>(q));
         inverse.emplace_back(q * q);
-        if (!Q) dense::invert_lower(L_[f].data(), q, inverse[f].data());
+        if (!F) dense::invert_lower(L_[f].data(), q, inverse[f].data());
     }
     for (std::size_t f = 0; f < factors; ++f) slices = std::max(slices, most * design_->factors[f].size);
-    Vector own(most * m), weights(most);
+    Vector own(most * m), weights(most), sum(m);
     std::vector<const double*> rows(most), slice(slices + 4);
     for (std::size_t f = 0; f < factors; ++f) {
         const int p = design_->factors[f].size;
@@ -282,9 +299,9 @@ void Laplace::add_moments(const Part& part, const double* N, const double* Q, Mo
         for (std::size_t level = 0; level < levels; ++level) {
             const std::size_t first = part.begin[f] + level;
             for (int a = 0; a < p; ++a) {
-                rows[a] = Q ? &Q[(first + a * levels) * m] : &own[a * m];
-                if (Q) continue;
                 double* to = &own[a * m];
+                rows[a] = to;
+                if (F) continue;
                 for (int k = a; k < p; ++k) weights[k] = -inverse[f][k * p + a];
                 combine(&weights[a], p - a, &N[(first + a * levels) * m], levels * m, to, m);
                 for (int k = a; k < p; ++k) to[first + k * levels] -= weights[k];
@@ -299,6 +316,7 @@ void Laplace::add_moments(const Part& part, const double* N, const double* Q, Mo
                     }
                 }
             }
+            if (F) fill_level(part, kinds, f, level, F, sum, own.data());
             for (int a = 0; a < p; ++a)
                 for (int b = 0; b < p; ++b) moments.own[f][a * p + b] += rows[a][first + b * levels];
             for (std::size_t g = f; g < factors; ++g) {
@@ -342,15 +360,12 @@ void Laplace::add_component(int component, const Part& part, const std::vector<K
     }
     sum_for_cells(part, kinds, standardised, N, Y);
     const double* F = nullptr;
-    if (regular) {
-        add_moments(part, N, nullptr, moments);
-    } else {
-        double* Q = Scratch::sized(scratch.Q, m * m).data();
+    if (!regular) {
         double* cells = Scratch::sized(scratch.F, part.cells * m).data();
-        fill_by_cells(part, kinds, standardised, Y, Scratch::sized(scratch.V, m * m).data(), cells, Q);
-        add_moments(part, N, Q, moments);
+        fill_by_cells(part, kinds, standardised, Y, Scratch::sized(scratch.V, m * m).data(), N, cells);
         F = cells;
     }
+    add_moments(part, kinds, N, F, moments);
     Vector y(m), t(F ? m : 0), y_of_cells(part.cells), G(STRIP * size), gram(most * most);
     std::vector<const double*> columns(most + 4);
     for (std::size_t top = 0; top < n; top += STRIP) {

@@ -9,8 +9,19 @@
 namespace ordbridge::rows {
 namespace {
 
+constexpr int GROUP = 4;
+
+// Whether columns come in groups next to each other, as the effects of a level do.
+bool in_groups(const int* columns, int width) {
+    if (width % GROUP) return false;
+    for (int j = 0; j < width; j += GROUP)
+        if (columns[j + GROUP - 1] != columns[j] + GROUP - 1) return false;
+    return true;
+}
+
 // One row of the product, gathered first, so that the columns that are apart are touched once.
-ORDBRIDGE_CLONES void square_row(const double* U, int count, int width, int i, const int* columns, double* to, double* sum) {
+ORDBRIDGE_CLONES void square_row(const double* U, int count, int width, int i, const int* columns, bool grouped, double* to,
+                                 double* sum) {
     const double first = U[i];
     for (int j = 0; j <= i; ++j) sum[j] = first * U[j];
     for (int k = 1; k < count; ++k) {
@@ -19,11 +30,18 @@ ORDBRIDGE_CLONES void square_row(const double* U, int count, int width, int i, c
 #pragma omp simd
         for (int j = 0; j <= i; ++j) sum[j] += factor * row[j];
     }
-    for (int j = 0; j <= i; ++j) to[columns[j]] -= sum[j];
+    int j = 0;
+    if (grouped)
+        for (; j + GROUP <= i + 1; j += GROUP) {
+            double* own = to + columns[j];
+#pragma omp simd
+            for (int b = 0; b < GROUP; ++b) own[b] -= sum[j + b];
+        }
+    for (; j <= i; ++j) to[columns[j]] -= sum[j];
 }
 
-ORDBRIDGE_CLONES void product_row(const double* W, int count, int width, int i, const int* columns, const double* N,
-                                  double* out, double* row) {
+ORDBRIDGE_CLONES void product_row(const double* W, int count, int width, int i, const int* columns, const double* N, double* out,
+                                  double* row) {
     for (int j = 0; j < width; ++j) row[j] = N[columns[j]];
     for (int k = 0; k < count; ++k) {
         const double factor = W[static_cast<std::ptrdiff_t>(k) * width + i];
@@ -96,6 +114,28 @@ Strips best_strips() {
 
 const Strips strips = best_strips();
 
+// Some columns of N at a time, gathered and then multiplied in registers.
+void subtract_grouped(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t stride, double* out) {
+    constexpr int WHOLE = static_cast<int>(WIDE);
+    static thread_local std::vector<double> strip, sums;
+    static thread_local std::vector<int> rows;
+    strip.resize(static_cast<std::size_t>(width) * WIDE);
+    sums.resize(static_cast<std::size_t>(count) * WIDE);
+    while (static_cast<int>(rows.size()) < width) rows.push_back(static_cast<int>(rows.size()));
+    for (int left = 0; left < width; left += WHOLE) {
+        const int wide = std::min(WHOLE, width - left);
+        for (int i = 0; i < width; ++i) {
+            const double* from = N + columns[i] * stride;
+            double* to = &strip[static_cast<std::size_t>(i) * WIDE];
+            for (int j = 0; j < wide; j += GROUP) std::copy_n(from + columns[left + j], GROUP, to + j);
+            std::fill(to + wide, to + WHOLE, 0.0);
+        }
+        strips(W, count, width, rows.data(), strip.data(), sums.data());
+        for (int k = 0; k < count; ++k)
+            for (int j = 0; j < wide; ++j) out[static_cast<std::ptrdiff_t>(k) * width + left + j] -= sums[k * WIDE + j];
+    }
+}
+
 }  // namespace
 
 void subtract_whole(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t size, double* out) {
@@ -108,11 +148,13 @@ void products_with_strip(const double* W, int count, int width, const int* colum
 
 void subtract_square(const double* U, int count, int width, const int* columns, double* S, std::ptrdiff_t stride) {
     double* sum = scratch(width);
-    for (int i = 0; i < width; ++i) square_row(U, count, width, i, columns, S + columns[i] * stride, sum);
+    const bool grouped = in_groups(columns, width);
+    for (int i = 0; i < width; ++i) square_row(U, count, width, i, columns, grouped, S + columns[i] * stride, sum);
 }
 
 void subtract_product(const double* W, int count, int width, const int* columns, const double* N, std::ptrdiff_t stride,
                       double* out) {
+    if (in_groups(columns, width)) return subtract_grouped(W, count, width, columns, N, stride, out);
     double* row = scratch(width);
     for (int i = 0; i < width; ++i) product_row(W, count, width, i, columns, N + columns[i] * stride, out, row);
 }

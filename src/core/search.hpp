@@ -96,20 +96,22 @@ inline Vector along(const Vector& x, double step, const Vector& direction) {
     return out;
 }
 
-// Find a step that meets Wolfe's conditions and go there: overwrite point; return the step, 0 if none lowers the value.
+// Find a step that meets Wolfe's conditions and go there: overwrite point; return the step, 0 if none lowers the value, and
+// whether it was the last one that was tried.
 template <class Objective>
-double line(Objective& objective, Minimum& point, const Vector& direction, double slope, double first,
-            Patience& patience) {
+std::pair<double, bool> line(Objective& objective, Minimum& point, const Vector& direction, double slope, double first,
+                             Patience& patience) {
     const double infinity = std::numeric_limits<double>::infinity(), value = point.value;
     const double rounding = 1e-13 * std::abs(value);
     End low{0.0, value, slope}, high{infinity, infinity, infinity};
-    double best = 0.0, best_value = value, step = first;
+    double best = 0.0, best_value = value, step = first, last = 0.0;
     Vector gradient(point.x.size()), best_gradient = point.gradient;
     for (int used = 1; used <= TRIALS; ++used) {
         patience.check();
         objective.moved(step);
         ++point.evaluations;
         const double tried = objective.evaluate(along(point.x, step, direction), gradient);
+        last = step;
         const End end{step, tried, std::isfinite(tried) ? product(gradient, direction) : infinity};
         if (tried < best_value) {
             best = step;
@@ -119,13 +121,11 @@ double line(Objective& objective, Minimum& point, const Vector& direction, doubl
         const bool too_high = !(tried <= value + SUFFICIENT * step * slope + rounding);
         if (too_high || (tried >= low.value + rounding && low.step > 0.0)) {
             high = end;
-        } else if (std::abs(end.slope) <= -CURVATURE * slope) {
+        } else if (end.slope >= CURVATURE * slope) {
             best = step;
             best_value = tried;
             best_gradient = gradient;
             break;
-        } else if (end.slope > 0.0) {
-            high = end;
         } else {
             low = end;
         }
@@ -136,11 +136,11 @@ double line(Objective& objective, Minimum& point, const Vector& direction, doubl
         else
             step = between(low, high);
     }
-    if (best == 0.0) return 0.0;
+    if (best == 0.0) return {0.0, false};
     point.x = along(point.x, best, direction);
     point.value = best_value;
     point.gradient = best_gradient;
-    return best;
+    return {best, best == last};
 }
 
 }  // namespace search
@@ -176,14 +176,13 @@ Minimum minimise(Objective& objective, const Vector& x, double gain, const Vecto
         }
         objective.prepare(direction);
         const Vector before = point.gradient;
-        const int evaluations = point.evaluations;
-        const double step =
+        const auto [step, last] =
             search::line(objective, point, direction, slope, std::min(1.0, LONGEST / longest), patience);
         if (step == 0.0) {
             point.converged = -slope < std::max(1e3 * gain, 1e-12 * std::abs(point.value));
             break;
         }
-        if (!inverse && iteration < GUESSES && point.evaluations == evaluations + 1) objective.guess(B);
+        if (!inverse && iteration < GUESSES && last) objective.guess(B);
         Vector change(n);
         for (std::size_t i = 0; i < n; ++i) {
             direction[i] *= step;
@@ -245,7 +244,7 @@ Minimum newton(Objective& objective, const Vector& x, double gain, int iteration
         double longest = 0.0;
         for (double value : direction) longest = std::max(longest, std::abs(value));
         objective.prepare(direction);
-        const double step = search::line(objective, point, direction, slope, std::min(1.0, LONGEST / longest), patience);
+        const double step = search::line(objective, point, direction, slope, std::min(1.0, LONGEST / longest), patience).first;
         if (step == 0.0) {
             point.converged = -slope < std::max(1e3 * gain, 1e-12 * std::abs(point.value));
             break;

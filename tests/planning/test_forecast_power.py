@@ -182,3 +182,22 @@ def test_there_is_an_answer_although_the_closed_form_is_too_optimistic():
         search(rows, look, target=0.8, alpha=0.05, budget=1000, most=500, closed=closed())
         best = recommend("designs", rows, 0.8)
         assert best is not None and power(best) > 0.79, seed
+
+
+@pytest.mark.parametrize(("first_half", "datasets"), [(83, 100), (91, 200)])
+def test_the_second_half_is_not_simulated_where_it_would_hardly_decide(first_half, datasets):
+    """With at most 200 datasets of a design, which are slow then; what is left goes to a larger design, all of it."""
+    rows, most, order = rows_of(2), 200, []
+
+    def lucky(candidate, n):
+        order.append((candidate, n))
+        share = first_half / 100 if candidate is order[0][0] else 0.93
+        candidate.n, candidate.significant = n, round(share * n)
+
+    search(rows, lucky, target=0.8, alpha=0.05, budget=400, most=most, closed=closed())
+    first = order[0][0]
+    assert order[0][1] == 100 and first.n == datasets
+    others = [c for row in rows for c in row if c.n and c is not first]
+    assert all(c.n == most for c in others)
+    if datasets == 100:
+        assert recommend("designs", rows, 0.8).items > first.items

@@ -15,6 +15,8 @@ WORTH = 0.95  # of the price of the answer: what is not cheaper than this is not
 AIM = 3.2  # standard errors above the target where the closed form proposes, so that most proposals are confirmed
 FARTHEST = 0.6  # of the way from the target to 1: no proposal is further above it
 MARGIN = 2.0  # standard errors from the target within which ``most`` simulations would hardly decide
+HALF = FIRST // 2  # where a candidate may have no more than FIRST, it is looked at once before
+FUTILE = 0.2  # a probability that the rest of its simulations would decide, below which they are not made
 LOOKS = (COARSE, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800)
 """Simulations after which the interval is looked at: each look about doubles what is known."""
 
@@ -56,6 +58,8 @@ def search(
         The curve through all that was simulated, or the closed form corrected by it.
     """
     looks = [look for look in LOOKS if (FIRST if closed else 0) <= look < most] + [most]
+    if closed and most == FIRST:
+        looks.insert(0, HALF)
     for row in (
         rows if closed is None else ()
     ):  # coarse: two small designs a row, which are cheap to simulate, and the curve does the rest
@@ -66,7 +70,7 @@ def search(
     for patient in (False, True):
         while (chosen := _chosen(rows, curve, target, most, patient)) is not None:
             room = budget - _spent(rows)
-            if room <= 0:
+            if room <= 0 or (closed and chosen.n + room < min(ENOUGH, most)):  # too few to show anything
                 return curve
             wanted = next(look for look in looks if look > chosen.n)
             simulate(chosen, min(wanted, chosen.n + room))
@@ -79,7 +83,7 @@ def _chosen(rows: Rows, curve: Powers, target: float, most: int, patient: bool) 
     verdicts = {id(c): verdict(c, rows, target, min(ENOUGH, most)) for c in everyone(rows)}
     reaching = [(c.price, c.effect) for c in everyone(rows) if verdicts[id(c)] == "reaches"]
     # After a candidate that all its simulations did not decide comes one far enough from the target to be decided.
-    tried = sum(c.n >= most and verdicts[id(c)] == "undecided" for c in everyone(rows))
+    tried = sum(_is_done(c, target, most) and verdicts[id(c)] == "undecided" for c in everyone(rows))
     aim = AIM / 2 if patient else AIM * (1 + tried)
     waiting = [c for row in rows if (c := _next(row, verdicts, curve, target, most, aim, patient)) is not None]
     cheaper = [c for c in waiting if not reaching or (c.price, c.effect) < min(reaching)]
@@ -101,8 +105,10 @@ def _next(
     """Return the predicted answer of the row, if more simulations of it are worth it."""
     power = predictions(curve, row)
     first = next((i for i, c in enumerate(row) if verdicts[id(c)] == "reaches"), len(row))
-    # Below lies all that is known not to reach the target, or was not shown to by all it may have.
-    below = max((i for i in range(first) if verdicts[id(row[i])] == "falls short" or row[i].n >= most), default=-1)
+    # Below lies all that is known not to reach the target, or was not shown to by all it may have, or hardly would be.
+    below = max(
+        (i for i in range(first) if verdicts[id(row[i])] == "falls short" or _is_done(row[i], target, most)), default=-1
+    )
     between = range(below + 1, first)
     error = math.sqrt(target * (1 - target) / most)
     if isinstance(curve, PowerForecast):
@@ -127,6 +133,38 @@ def _proposed(
     # Above all that has been tried there may be only one that hardly reaches the target, but there is none else.
     last = between[-1] if between else None
     return row[last] if last == len(row) - 1 and power[last] >= target - NEAR else None
+
+
+def _is_done(candidate: Candidate, target: float, most: int) -> bool:
+    """Tell whether a candidate has all the simulations that it may have, or the rest would hardly decide about it."""
+    return candidate.n >= most or (candidate.n == HALF and most == FIRST and chance(candidate, target, most) < FUTILE)
+
+
+def chance(candidate: Candidate, target: float, most: int) -> float:
+    """Return how probably the interval of a candidate's power will be on one side of the target after all simulations.
+
+    What the rest will add is predicted from what there is, with normal distributions: with n of N simulations and a
+    power p, whose variance is v after N, the final estimate has the standard deviation √(v (N − n) / n) around p.
+
+    References
+    ----------
+    Jennison, C. & Turnbull, B. W. (2000). Group sequential methods with applications to clinical trials. Chapman &
+    Hall, chapter 10: stochastic curtailment by predictive power.
+
+    Examples
+    --------
+    >>> seen = [Candidate(100, 3, 12, 600, 600.0, 0.3, n=100, significant=hits) for hits in (81, 89)]
+    >>> [round(chance(candidate, 0.8, 200), 2) for candidate in seen]
+    [0.05, 0.89]
+    """
+    from scipy.special import ndtr
+
+    n = candidate.n
+    power = (candidate.significant + 2) / (n + 4)  # so that 0 and 1 have a variance
+    error = math.sqrt(power * (1 - power) / (candidate.weight * most))
+    spread = error * math.sqrt((most - n) / n)
+    above, below = ((power - target - 1.96 * error) / spread, (target - 1.96 * error - power) / spread)
+    return float(ndtr(above) + ndtr(below))
 
 
 def _double(row: Sequence[Candidate]) -> int:
