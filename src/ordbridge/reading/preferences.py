@@ -48,7 +48,7 @@ TEXT_AT = re.compile(rf"(?:system|model|option|{'|'.join(sorted(TEXTS))})?([ab12
 MOST_CRITERIA = 20  # a column with more names is not what was judged
 MOSTLY = 0.9  # share of verdicts that must be understood
 TURNED = {"a": "b", "b": "a"}
-SAID = {*LOST, *NOT, *TAGS, *ANSWERS}  # words of a verdict that name no criterion
+SAID = {*LOST, *NOT, *TAGS, *ANSWERS, *TEXTS}  # words of a verdict that name no criterion
 
 Cells = Sequence[str | None]
 
@@ -185,7 +185,7 @@ class _PreferenceFinder:
     def found(self) -> list[_Found]:
         if sets := self.best_worst():
             return sets
-        if systems := self.indexed_systems() or self.tagged_systems():
+        if systems := self.indexed_systems() or self.tagged_systems() or self.named_systems():
             if ranked := self.ranked(systems):
                 return ranked
             if flags := self.side_flags(systems):
@@ -274,6 +274,24 @@ class _PreferenceFinder:
             first, second = (self.sheet.columns[group[side]] for side in sorted(group, key=lambda s: SIDES[s]))
             if sum(a == b for a, b in zip(first, second, strict=True)) < 0.1 * len(first):
                 found.append(dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]])))
+        return found if len(found) == 1 else []
+
+    def named_systems(self) -> list[dict[str, str]]:
+        """Return the only two columns, alike but for a side, of which every verdict says one again."""
+        groups: dict[tuple[str, ...], dict[str, str]] = {}
+        for name, words in self.words.items():
+            for place, word in enumerate(words):
+                if word in SIDES and not {*words} & VERDICTS:
+                    groups.setdefault((*words[:place], "*", *words[place + 1 :]), {})[word] = name
+        verdicts = [name for name, words in self.words.items() if {*words} & VERDICTS]
+        found = []
+        for group in groups.values():
+            if {SIDES[side] for side in group} != {0, 1} or len(group) != 2 or not self.names_systems(group.values()):
+                continue
+            group = dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]]))
+            a, b = (self.sheet.columns[name] for name in group.values())
+            if any(self.names_of_row(name, (a, b)) for name in verdicts):
+                found.append(group)
         return found if len(found) == 1 else []
 
     def names_systems(self, columns: Iterable[str]) -> bool:
@@ -599,6 +617,11 @@ class _PreferenceFinder:
         ranks = {name: rank for name, rank in ranks.items() if role != "item" or not self.names_output(name)}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
 
+    def asked_for(self) -> set[str]:
+        return {
+            name for role in ("participant", "item", "criterion") if (name := getattr(self.asked, role)) is not None
+        }
+
     def names_output(self, name: str) -> bool:
         """Tell whether a column is another name of the system at one place, such as its text."""
         labels = self.sheet.columns[name]
@@ -609,6 +632,9 @@ class _PreferenceFinder:
 
     def table(self, found: list[_Found]) -> pa.Table:
         self.systems = [cells for one in found for cells in one.systems]
+        self.shown |= {
+            name for one in found for said in one.columns.values() for name in said.split(", ")
+        } - self.asked_for()
         roles = {"rater": self.role("participant"), "item": self.role("item"), "criterion": self.role("criterion")}
         kind = roles["criterion"] if self.asked.criterion is None else None
         if kind is not None and (kind == roles["item"] or len(set(self.sheet.columns[kind])) > MOST_CRITERIA):

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 
+@functools.lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """Return a word without case, blanks, punctuation and accents.
 
