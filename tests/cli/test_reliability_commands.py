@@ -120,7 +120,7 @@ def test_reliability_names_what_is_wrong(command, ratings_file):
     assert "Traceback" not in err
     code, _, err = command("reliability", ratings_file, "--criterion", "criterion", "--scale", 1, 3)
     assert code == 2
-    assert "outside the scale 1, 3" in err
+    assert "outside the scale 1 to 3" in err
 
 
 def test_interval_of_the_papers_two_scores(command):
