@@ -1,10 +1,12 @@
-"""How often methods call equal systems different: rankings as pairs and as rankings, Wald's and likelihood ratio tests.
+"""How often methods call equal systems different: rankings, best–worst choices, small studies of pairs; and power.
 
-    python benchmarks/preference_rates.py [--datasets 100] [--small]
+    python benchmarks/preference_rates.py [--datasets 400] [--tables rankings small ...]
 
-*Rankings*: 10 raters × 20 items, of 3 or 5 systems, raters and items without and with preferences of SD 0.5. *Small
-studies* (``--small``): 3 to 20 raters, two systems × 20 items or four × 10, two or three answers; maximum likelihood
-with one variance for raters and one for items. What ``compare`` says of these is in ``preference_size.py``.
+*rankings*: 10 raters × 20 items, of 3 or 5 systems, raters and items without and with preferences of SD 0.5. *power*:
+the same with three systems 0.35 apart. *once*: each of 10 or 20 raters ranks 20 items of their own. *best-worst*: of
+four. *small*: 3 to 20 raters, two systems × 20 items or four × 10, two or three answers; maximum likelihood with one
+variance for raters and one for items. What ``compare`` says of small studies is in ``preference_size.py``. Every study
+is kept in ``preference_rates.parquet`` and not computed again.
 """
 
 from __future__ import annotations
@@ -14,11 +16,17 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
-from itertools import combinations, product
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy import optimize, stats
 
+from ordbridge.errors import FitError
 from ordbridge.preferences import PairTable
 from ordbridge.preferences.analysis import analyse
 from ordbridge.preferences.answer import corrected
@@ -26,25 +34,34 @@ from ordbridge.preferences.fitting import fit_tied
 from ordbridge.preferences.rankings import Rankings, fit_rankings
 from ordbridge.preferences.tied import Comparisons, Tied, start_spacings
 
+STORE = Path(__file__).with_suffix(".parquet")
 RATERS, ITEMS, SD, LEVEL = 10, 20, 0.5, 0.05
 
 
-def ranked(rng: np.random.Generator, systems: int, sd: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rankings of equal systems (the best first), raters and items."""
-    r, i = (x.ravel() for x in np.meshgrid(np.arange(RATERS), np.arange(ITEMS), indexing="ij"))
-    u, v = rng.normal(0, sd, (RATERS, systems)), rng.normal(0, sd, (ITEMS, systems))
-    return np.argsort(-(u[r] + v[i] + rng.gumbel(size=(len(r), systems))), axis=1), r, i
+def crossed(raters: int = RATERS, items: int = ITEMS) -> tuple[np.ndarray, np.ndarray]:
+    """Return raters and items of all cells."""
+    r, i = (x.ravel() for x in np.meshgrid(np.arange(raters), np.arange(items), indexing="ij"))
+    return r, i
+
+
+def ranked(rng: np.random.Generator, strengths: np.ndarray, sd: float, r: np.ndarray, i: np.ndarray) -> np.ndarray:
+    """Return a ranking for each rater and item, the best first."""
+    u, v = (rng.normal(0, sd, (int(codes.max()) + 1, len(strengths))) for codes in (r, i))
+    return np.argsort(-(strengths + u[r] + v[i] + rng.gumbel(size=(len(r), len(strengths)))), axis=1)
+
+
+def paired(first: np.ndarray, second: np.ndarray, systems: int, r: np.ndarray, i: np.ndarray) -> PairTable:
+    """Return comparisons that ``first`` won, each in an order that says nothing."""
+    flip = np.arange(len(first)) % 2 == 0
+    names = [tuple(map(str, range(n))) for n in (systems, int(r.max()) + 1, int(i.max()) + 1)]
+    return PairTable(names[0], np.where(flip, second, first), np.where(flip, first, second), np.where(flip, 0, 1), 2,
+                     r, i, names[1], names[2])  # fmt: skip
 
 
 def exploded(order: np.ndarray, r: np.ndarray, i: np.ndarray) -> PairTable:
-    """Return all pairs of rankings, each in an order that says nothing."""
-    S = order.shape[1]
-    a, b = np.array(list(combinations(range(S), 2))).T
-    first, second = order[:, a].ravel(), order[:, b].ravel()
-    flip = np.arange(len(first)) % 2 == 0
-    names = [tuple(map(str, range(n))) for n in (S, RATERS, ITEMS)]
-    return PairTable(names[0], np.where(flip, second, first), np.where(flip, first, second), np.where(flip, 0, 1), 2,
-                     np.repeat(r, len(a)), np.repeat(i, len(a)), names[1], names[2])  # fmt: skip
+    """Return all pairs of rankings."""
+    a, b = np.array(list(combinations(range(order.shape[1]), 2))).T
+    return paired(order[:, a].ravel(), order[:, b].ravel(), order.shape[1], np.repeat(r, len(a)), np.repeat(i, len(a)))
 
 
 def without_strengths(data: Comparisons) -> float:
@@ -77,13 +94,34 @@ def plackett_luce(order: np.ndarray) -> float:
     return 2 * (value + len(order) * float(np.log(np.arange(2, S + 1)).sum()))
 
 
-def bootstrap(order: np.ndarray, r: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    """Return p-values (χ² and F) of equal mean ranks, with the covariance of a bootstrap of raters."""
+def maxdiff(order: np.ndarray) -> float:
+    """Return the likelihood ratio of all strengths in choices of the best and the worst, with nothing random."""
+    best, worst, S = order[:, 0], order[:, -1], order.shape[1]
+    a, b = np.array([(a, b) for a in range(S) for b in range(S) if a != b]).T
+
+    def loss(x: np.ndarray) -> float:
+        strength = np.concatenate([[0.0], x])
+        chosen = (strength[best] - strength[worst]).sum()
+        return float(len(order) * np.logaddexp.reduce(strength[a] - strength[b]) - chosen)
+
+    zero = np.zeros(S - 1)
+    return 2 * (loss(zero) - float(optimize.minimize(loss, zero, method="BFGS").fun))
+
+
+def bootstrap(order: np.ndarray, rng: np.random.Generator, items: bool = False) -> tuple[float, float]:
+    """Return p-values (χ² and F) of equal mean ranks, with the covariance of a bootstrap of raters (and items).
+
+    The covariance of the draws is that of n raters with divisor n; it is multiplied by n / (n − 1).
+    """
     S = order.shape[1]
-    means = np.array([np.argsort(order[r == k], axis=1).mean(axis=0) for k in range(RATERS)])[:, :-1]
-    drawn = means[rng.integers(RATERS, size=(199, RATERS))].mean(axis=1)
-    apart = means.mean(axis=0) - (S - 1) / 2
-    value = float(apart @ np.linalg.solve(np.cov(drawn.T), apart))
+    place = np.argsort(order, axis=1).reshape(RATERS, ITEMS, S)[:, :, :-1]
+    draws = []
+    for _ in range(199):
+        chosen = place[rng.integers(RATERS, size=RATERS)]
+        draws.append((chosen[:, rng.integers(ITEMS, size=ITEMS)] if items else chosen).mean((0, 1)))
+    drawn = np.array(draws)
+    apart = place.mean((0, 1)) - (S - 1) / 2
+    value = float(apart @ np.linalg.solve(np.cov(drawn.T) * RATERS / (RATERS - 1), apart))
     free = RATERS - (S - 1)
     return float(stats.chi2.sf(value, S - 1)), float(stats.f.sf(value * free / ((RATERS - 1) * (S - 1)), S - 1, free))
 
@@ -95,36 +133,77 @@ def two_way(points: np.ndarray) -> float:
     rest = points - rows[:, None] - columns + points.mean()
     parts = rows.var(ddof=1) / R, columns.var(ddof=1) / items, (rest**2).sum() / ((R - 1) * (items - 1)) / (R * items)
     variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
+    if variance == 0:
+        return float(points.mean() == 0)
     frees = R - 1, items - 1, (R - 1) * (items - 1)
     df = variance**2 / sum(part**2 / free for part, free in zip(parts, frees, strict=True))
     return float(2 * stats.t.sf(abs(points.mean()) / np.sqrt(variance), df))
 
 
-def ranking_alarms(systems: int, sd: float, seed: int, mixed: bool = True) -> dict[str, bool]:
-    """Say which methods call equal systems different, in one study."""
-    rng = np.random.default_rng([systems, int(10 * sd), seed])
-    order, r, i = ranked(rng, systems, sd)
+def pairs_alarm(table: PairTable, groups: tuple[str, ...] = ("rater", "item")) -> bool:
+    """Say whether the likelihood ratio test of pairs with these preferences rejects."""
+    try:
+        value = likelihood_ratio(table.coded(groups))
+    except FitError:
+        return False
+    return value > stats.chi2.isf(LEVEL, len(table.systems) - 1)
+
+
+def compare_alarm(table: PairTable) -> bool:
+    """Say whether ``compare`` calls any pair different."""
+    [pairs] = corrected([analyse(table, None, "logit", "fast", checks=False)], "holm", True, LEVEL)
+    return any(pair.p_adjusted < LEVEL for pair in pairs)
+
+
+def ranking_alarms(systems: int, sd: float, seed: int, mixed: bool = True, step: float = 0.0) -> dict[str, bool]:
+    """Say which methods call systems different (equal ones where ``step`` is 0), in one study."""
+    rng = np.random.default_rng([systems, int(10 * sd), int(100 * step), seed])
+    r, i = crossed()
+    order = ranked(rng, step * np.arange(systems), sd, r, i)
     table = exploded(order, r, i)
     naive = likelihood_ratio(table.coded())
     limit = stats.chi2.isf(LEVEL, systems - 1)
     place = np.argsort(order, axis=1)
     ahead = (place[:, 1] - place[:, 0]).reshape(RATERS, ITEMS).astype(float)
-    chi2, f = bootstrap(order, r, rng)
+    (chi2, f), (both, _) = bootstrap(order, rng), bootstrap(order, rng, True)
     out = {
         "pairs, naive": naive > limit,
         "the same, LR × 3/(k+1)": naive * 3 / (systems + 1) > limit,
         "Plackett–Luce, naive": plackett_luce(order) > limit,
         "bootstrap of raters, χ²": chi2 < LEVEL,
         "bootstrap of raters, F": f < LEVEL,
+        "bootstrap of raters and items": both < LEVEL,
         "mean rank, two-way t, one pair": two_way(ahead) < LEVEL,
     }
     if mixed:
-        [pairs] = corrected([analyse(table, None, "logit", "fast", checks=False)], "holm", True, LEVEL)
-        out |= {
-            "pairs with raters and items": likelihood_ratio(table.coded(("rater", "item"))) > limit,
-            "compare (Plackett–Luce with both, any pair)": any(pair.p_adjusted < LEVEL for pair in pairs),
-        }
+        out |= {"pairs with raters and items": pairs_alarm(table), COMPARE: compare_alarm(table)}
     return out
+
+
+def once_alarms(raters: int, seed: int) -> dict[str, bool]:
+    """Say which methods call equal systems different where each item is ranked once."""
+    rng = np.random.default_rng([raters, seed])
+    r, i = np.repeat(np.arange(raters), ITEMS), np.arange(raters * ITEMS)
+    table = exploded(ranked(rng, np.zeros(3), SD, r, i), r, i)
+    return {"pairs with raters and items": pairs_alarm(table), "pairs with raters": pairs_alarm(table, ("rater",)),
+            COMPARE: compare_alarm(table)}  # fmt: skip
+
+
+def best_worst_alarms(sd: float, seed: int) -> dict[str, bool]:
+    """Say which methods call four equal systems different, of which the best and the worst are chosen."""
+    rng = np.random.default_rng([int(10 * sd), seed])
+    r, i = crossed()
+    order = ranked(rng, np.zeros(4), sd, r, i)
+    a, b = np.array([(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)]).T
+    table = paired(order[:, a].ravel(), order[:, b].ravel(), 4, np.repeat(r, 5), np.repeat(i, 5))
+    limit = stats.chi2.isf(LEVEL, 3)
+    score = (order[:, 0] == [[0], [1]]).astype(float) - (order[:, 3] == [[0], [1]])
+    return {
+        "maxdiff, naive": maxdiff(order) > limit,
+        "implied pairs, naive": likelihood_ratio(table.coded()) > limit,
+        "implied pairs with raters and items": pairs_alarm(table),
+        "best − worst, two-way t, one pair": two_way((score[0] - score[1]).reshape(RATERS, ITEMS)) < LEVEL,
+    }
 
 
 def small_alarms(systems: int, raters: int, categories: int, seed: int) -> dict[str, bool]:
@@ -139,25 +218,61 @@ def small_alarms(systems: int, raters: int, categories: int, seed: int) -> dict[
     y = np.searchsorted([-0.5, 0.5] if categories == 3 else [0.0], latent)
     data = Comparisons(a, b, y, categories, systems, (r, i))
     fit = fit_tied(data)
-    limit = stats.chi2.isf(LEVEL, systems - 1)
-    return {"likelihood ratio": 2 * (fit.loglik - without_strengths(data)) > limit,
-            "Wald": float(fit.coefficients @ np.linalg.solve(fit.covariance, fit.coefficients)) > limit,
+    free = systems - 1
+    limit = stats.chi2.isf(LEVEL, free)
+    wald = float(fit.coefficients @ np.linalg.solve(fit.covariance, fit.coefficients))
+    one = (y[p == 0] / (categories - 1) - 0.5).reshape(raters, items)
+    return {"likelihood ratio": 2 * (fit.loglik - without_strengths(data)) > limit, "Wald": wald > limit,
+            "Wald with t": wald / free > stats.f.isf(LEVEL, free, raters - 1),
+            "points, two-way t, one pair": two_way(one) < LEVEL,
             "naive": likelihood_ratio(Comparisons(a, b, y, categories, systems)) > limit}  # fmt: skip
 
 
+COMPARE = "compare (Plackett–Luce, any pair)"
+TABLES: dict[str, dict[str, Callable[[int], dict[str, bool]]]] = {
+    "rankings": {f"{k} systems, SD {sd:g}": lambda seed, k=k, sd=sd: ranking_alarms(k, sd, seed)
+                 for k in (3, 5) for sd in (0.0, SD)},
+    "power": {"3 systems, SD 0.5": lambda seed: ranking_alarms(3, SD, seed, step=0.35)},
+    "once": {f"{raters} raters": lambda seed, raters=raters: once_alarms(raters, seed) for raters in (10, 20)},
+    "best-worst": {f"SD {sd:g}": lambda seed, sd=sd: best_worst_alarms(sd, seed) for sd in (0.0, SD)},
+    "small": {f"{S} systems, {R} raters, {K} answers": lambda seed, S=S, R=R, K=K: small_alarms(S, R, K, seed)
+              for S in (2, 4) for R in (3, 5, 10, 20) for K in (3, 2)},
+}  # fmt: skip
+
+
+def kept(store: Path = STORE) -> list[dict[str, Any]]:
+    """Return what was computed before: table, cell, seed, method, alarm."""
+    return pq.read_table(store).to_pylist() if store.exists() else []
+
+
 def main() -> None:
-    """Print the share of studies with a false alarm."""
+    """Compute what is missing, and print how often there was an alarm."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", type=int, default=100)
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--datasets", type=int, default=400)
+    parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES))
+    parser.add_argument("--store", type=Path, default=STORE)
     args = parser.parse_args()
-    seeds = range(args.datasets)
-    cells = list(product((2, 4), (3, 5, 10, 20), (3, 2)) if args.small else product((3, 5), (0.0, SD)))
-    print("systems, raters, answers" if args.small else "systems, SD", f"{args.datasets} studies each", sep=": ")
-    for cell in cells:
-        each = [small_alarms(*cell, seed) if args.small else ranking_alarms(*cell, seed) for seed in seeds]
-        rates = {name: np.mean([one[name] for one in each]) for name in each[0]}
-        print(*cell, *(f"{name} {rate:.3f}" for name, rate in rates.items()), sep=" | ", flush=True)
+    rows = kept(args.store)
+    done = {(row["table"], row["cell"], row["seed"]) for row in rows}
+    for start in range(0, args.datasets, 20):  # all cells grow together
+        before = len(rows)
+        for name in args.tables:
+            for cell, study in TABLES[name].items():
+                for seed in range(start, min(start + 20, args.datasets)):
+                    if (name, cell, seed) not in done:
+                        rows += [{"table": name, "cell": cell, "seed": seed, "method": method, "alarm": bool(alarm)}
+                                 for method, alarm in study(seed).items()]  # fmt: skip
+        if len(rows) > before:
+            part = args.store.with_suffix(".part")
+            pq.write_table(pa.Table.from_pylist(rows), part, compression="zstd")
+            part.replace(args.store)
+    for name in args.tables:
+        for cell in TABLES[name]:
+            mine = [row for row in rows if (row["table"], row["cell"]) == (name, cell)]
+            rates = {method: [row["alarm"] for row in mine if row["method"] == method]
+                     for method in dict.fromkeys(row["method"] for row in mine)}  # fmt: skip
+            said = (f"{method} {np.mean(alarms):.3f}" for method, alarms in rates.items())
+            print(name, cell, len({row["seed"] for row in mine}), *said, sep=" | ")
 
 
 if __name__ == "__main__":

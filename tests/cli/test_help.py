@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import pty
+import select
 import shlex
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -106,6 +111,52 @@ def test_bash_completes(typed, wanted, tmp_path):
     code = f'source {file}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _ordbridge; echo "${{COMPREPLY[@]}}"'
     said = subprocess.run(["bash", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path).stdout
     assert wanted in said.split()
+
+
+TYPED = [
+    ("ordbridge compar", "compare"),
+    ("ordbridge compare x.csv --partic", "--participant"),
+    ("ordbridge design cro", "crossed"),
+]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
+@pytest.mark.parametrize(("typed", "wanted"), TYPED)
+def test_fish_completes(typed, wanted, tmp_path):
+    (tmp_path / "completion.fish").write_text(script("fish"), encoding="utf-8")
+    command = ["fish", "--no-config", "-c", f"source completion.fish; complete -C '{typed}'"]
+    home = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, env=home).stdout
+    assert wanted in [line.partition("\t")[0] for line in said.splitlines()]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")
+@pytest.mark.parametrize(("typed", "wanted"), TYPED)
+def test_zsh_completes_what_is_typed(typed, wanted, tmp_path):
+    """In a terminal, with the tabulator key: zsh completes nowhere else."""
+    (tmp_path / "completion.zsh").write_text(script("zsh"), encoding="utf-8")
+    child, terminal = pty.fork()
+    if child == 0:  # pragma: no cover
+        os.chdir(tmp_path)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)})
+    try:
+        _typed(terminal, "source ./completion.zsh && print -r ready-$((1 + 1))\n", "ready-2")
+        _typed(terminal, f"{typed}\t", " ".join([*typed.split()[:-1], wanted]))
+    finally:
+        os.close(terminal)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _typed(terminal, keys, wanted):
+    """Type keys and wait until a text is on the screen."""
+    os.write(terminal, keys.encode())
+    seen = ""
+    until = time.monotonic() + 30
+    while wanted not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, until - time.monotonic()))
+        assert ready, seen
+        seen += os.read(terminal, 65_536).decode(errors="replace")
 
 
 def test_a_terminal_has_colours_and_a_file_has_none():

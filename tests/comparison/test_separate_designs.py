@@ -160,6 +160,17 @@ def test_a_dataset_that_only_some_systems_have_is_named_and_kept_apart() -> None
     ).models["formula"][0].as_py()  # fmt: skip
 
 
+def test_a_domain_of_datasets_says_nothing_beside_them() -> None:
+    """Both in the model cannot be told apart: then there was no answer but plain means of unlike datasets."""
+    table = medians(1)
+    alone = ob.compare(table, participant="none", engine="fast", model="lmer").pairs.to_pylist()
+    table["domain"] = np.where(table.dataset == "hotel", "hotels", "food")
+    table["dataset_name"] = table.dataset.str.upper()
+    found = ob.compare(table, participant="none", engine="fast", model="lmer")
+    assert [row["difference"] for row in found.pairs.to_pylist()] == [row["difference"] for row in alone]
+    assert [one.values["block"] for one in found.findings if one.code == "block-in-model"] == ["dataset"]
+
+
 def test_languages_are_never_pooled_in_silence() -> None:
     table = study(3, shift=0.0)
     table["language"] = np.where(table.place % 2 == 0, "de", "en")

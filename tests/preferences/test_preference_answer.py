@@ -220,3 +220,16 @@ def test_options_of_ratings_are_refused() -> None:
         with pytest.raises(ob.InputError, match=f"{name}= is for ratings"):
             ob.compare(table, engine="fast", **{name: value})
     assert ob.compare(table, engine="fast").kind == "preferences"
+
+
+@pytest.mark.needs_r
+def test_naive_p_values_of_arenas_are_native_and_those_of_r(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R needs a dense matrix of comparisons × systems, which a million votes on 200 systems do not leave room for."""
+    from ordbridge.preferences import analysis
+
+    table = study(1)
+    by_r = analysis.analyse(table, None, "logit", "r")
+    monkeypatch.setattr(analysis, "MOST_CELLS", 0)
+    native = analysis.analyse(table, None, "logit", "r")
+    assert (by_r.engine, native.engine) == ("r", "fast")
+    assert native.naive_p == pytest.approx(by_r.naive_p, rel=1e-4, abs=1e-9)

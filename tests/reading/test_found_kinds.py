@@ -432,3 +432,120 @@ def test_answers_that_say_better_are_preferences(tmp_path: Path) -> None:
     rows = [(f"i{n}", *(words[(n + k) % 3] for k in range(3))) for n in range(12)]
     with pytest.raises(InputError, match="which of two is better"):
         ob.read(csv(tmp_path / "x.csv", "image,completeness_q,style_q,detail_q", rows))
+
+
+# -- choices whose answers name a place
+
+
+PAIRS = [(f"w{w}", f"t{i}", "AB"[i % 2], "BA"[i % 2], (w + i) % 3) for w in range(6) for i in range(8)]
+
+
+def test_sentence_a_and_sentence_b_say_which_is_better(tmp_path: Path) -> None:
+    rows = [(w, i, a, b, "Sentence A" if won else "Sentence B") for w, i, a, b, won in PAIRS]
+    header = "WorkerId,Input.id,Input.model1,Input.model2,Answer.Selection.label"
+    with pytest.raises(PreferencesFound) as found:
+        ob.read(csv(tmp_path / "batch.csv", header, rows))
+    preferences = found.value.preferences
+    assert preferences is not None and preferences.systems == ("A", "B")
+    assert preferences.table["outcome"].to_pylist() == ["a" if won else "b" for *_, won in PAIRS]
+
+
+def test_a_and_b_beside_two_systems_are_asked_about(tmp_path: Path) -> None:
+    rows = [(w, i, a, b, "A" if won else "B") for w, i, a, b, won in PAIRS]
+    with pytest.raises(PreferencesFound, match="holds A, B; if these say which is better, call the column winner"):
+        ob.read(csv(tmp_path / "pairs.csv", "worker,item,model1,model2,given", rows))
+
+
+def test_answers_a_and_b_are_no_scale(tmp_path: Path) -> None:
+    rows = [(f"w{w}", *("AB"[(w * k + w // 2 + k) % 3 % 2] for k in range(1, 7))) for w in range(9)]
+    header = "prolific_id," + ",".join(f"meaning_{k}" for k in range(6))
+    with pytest.raises(InputError, match="say which of two is better") as said:
+        ob.read(csv(tmp_path / "meaning.csv", header, rows))
+    assert "levels" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("A1 better", "A2 better", "equal"),
+        ("Audio 1 ist deutlich besser als Audio 2", "Audio 2 ist deutlich besser als Audio 1", "beide gleich gut"),
+    ],
+)
+def test_places_that_are_better_name_no_systems(tmp_path: Path, labels: tuple[str, ...]) -> None:
+    rows = [(w, q, f"m{q % 2}", labels[(w + q) % 3], (w * q) % 2) for w in range(9) for q in range(6)]
+    with pytest.raises(PreferencesFound, match="no two columns name the systems") as found:
+        ob.read(csv(tmp_path / "form.csv", "Person,Question,Method,Preference,Response", rows))
+    assert found.value.preferences is None
+
+
+def test_two_names_and_a_tie_are_not_put_in_order(tmp_path: Path) -> None:
+    rows = [(f"w{w}", f"t{i}", ("mt", "tie", "human")[(w + i) % 3]) for w in range(6) for i in range(8)]
+    with pytest.raises(InputError, match="call the column winner"):
+        ob.read(csv(tmp_path / "parity.csv", "participant_id,item,rating", rows))
+    with pytest.raises(PreferencesFound, match="of 2 systems"):
+        ob.read(csv(tmp_path / "winner.csv", "participant_id,item,winner", rows))
+
+
+# -- roles
+
+
+def test_what_all_systems_share_is_the_item_if_it_is_called_an_id(tmp_path: Path) -> None:
+    rows = [(f"text {i}{s}", s, i, f"w{w}", 1 + (w + i) % 4) for w in range(4) for i in range(8) for s in "AB"]
+    ratings = ob.read(csv(tmp_path / "stories.csv", "story,system,content_plan_id,worker_id,rating", rows))
+    assert ratings.recognised["item"] == "column 'content_plan_id'"
+
+
+@pytest.mark.parametrize("name", ["listener", "IDListener", "listener_pseudonym"])
+def test_listeners_are_participants(tmp_path: Path, name: str) -> None:
+    ratings = ob.read(csv(tmp_path / "mos.csv", f"{name},item,system,MOS", ROWS))
+    assert ratings.recognised["participant"] == f"column '{name}'"
+
+
+def test_numbers_of_duplicates_are_no_criterion(tmp_path: Path) -> None:
+    rows = [
+        (w, i, "A", "B", 40 + 9 * ((w * i) % 6), 50 + (w + i) % 40, *((2 + w % 4, 3 + i % 3) if w % 2 else ("", "")))
+        for w in range(6)
+        for i in range(8)
+    ]
+    header = "worker_id,mr_id,sys1,sys2,natur1,natur2,dupl_ref1,dupl_ref2"
+    ratings = ob.read(csv(tmp_path / "crowd.csv", header, rows))
+    assert "criterion" not in ratings.table.column_names and len(ratings.table) == 2 * len(rows)
+
+
+@pytest.mark.parametrize("name", ["subject", "worker"])
+def test_letters_that_stand_for_the_name_of_their_column(tmp_path: Path, name: str) -> None:
+    rows = [(i, s, f"{name[0].upper()}{w}", rating) for w, i, s, rating in ROWS]
+    ratings = ob.read(csv(tmp_path / "quality.csv", f"pvs_id,model,{name},rating", rows))
+    assert ratings.recognised["participant"] == f"column '{name}'"
+
+
+def test_boxes_that_were_ticked_are_no_verdicts(tmp_path: Path) -> None:
+    rows = [(w, *(("Unchecked", "Checked")[(w + k) % 2] for k in (0, 1)), "Checked", 3 + w % 5, 1 + w % 4)
+            for w in range(30)]  # fmt: skip
+    with pytest.raises(InputError) as said:
+        ob.read(
+            csv(tmp_path / "form.csv", "Record ID,At (choice=A),At (choice=B),At (choice=C),How sure,How far", rows)
+        )
+    assert not isinstance(said.value, PreferencesFound)
+
+
+def test_a_name_with_a_text_of_its_own_is_not_that_of_a_person(tmp_path: Path) -> None:
+    rows = [
+        (f"Adult {n}", s, n % 4, f"A man with the number {n} looks down at his chest where his heart is depicted.", r)
+        for n in range(12)
+        for s, r in (("A", n // 3), ("B", (n * n + n // 5) % 4))
+    ]
+    path = csv(tmp_path / "images.csv", "name,model,id,description,correctness", rows)
+    for item in (None, "id"):
+        with pytest.raises(InputError, match="says who gave a rating"):
+            ob.read(path, item=item)
+
+
+def test_one_known_slider_among_many_does_not_hide_the_others(tmp_path: Path) -> None:
+    rows = [
+        (f"w{w}", f"v{i}", *((w * (7 + 4 * k) + i * (13 + 2 * k) + 9 * k) % 101 for k in range(5)))
+        for w in range(8)
+        for i in range(12)
+    ]
+    with pytest.raises(InputError, match="on one scale, but not all names say that they are ratings"):
+        ob.read(csv(tmp_path / "voices.csv", "rater,item,natuerlich,hell,warm,klanglos,stockend", rows))

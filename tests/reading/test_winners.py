@@ -140,6 +140,27 @@ def test_answers_that_are_not_understood_are_named(tmp_path: Path) -> None:
         ob.read(written(tmp_path / "x.csv", "rater,item,model_a,model_b,winner", cells))
 
 
+@pytest.mark.parametrize("header", ["player_1,player_2,winner", "image_left,image_right,chosen_image"])
+def test_columns_that_the_verdict_says_again(header: str, tmp_path: Path) -> None:
+    rows = choices()
+    cells = [(r, a, b, {"a": a, "b": b}[won]) for r, _, a, b, won in rows]
+    table = pair_table(written(tmp_path / "x.csv", f"judge,{header}", cells))
+    assert points(table) == expected(rows) and table.item is None and not table.criteria
+
+
+def test_conversations_are_texts_and_no_rows(tmp_path: Path) -> None:
+    """A list of turns for each text must not multiply the comparisons."""
+    rows = choices()
+    file = tmp_path / "x.jsonl"
+    lines = []
+    for r, i, a, b, won in rows:
+        turns = [{"role": role, "content": role} for role in ("user", "assistant")]
+        models = dict(zip(("chosen_model", "rejected_model"), (a, b) if won == "a" else (b, a), strict=True))
+        lines.append(json.dumps({"annotator": r, "prompt": i, "chosen": turns, "rejected": turns, **models}))
+    file.write_text("\n".join(lines))
+    assert points(pair_table(file)) == expected(rows)
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_pairwise_tasks_of_label_studio(named: bool, tmp_path: Path) -> None:
     rows = choices()

@@ -264,7 +264,7 @@ def test_coefficients_without_a_value_say_why():
         (long([[1, 2], [2, 2]]), {"criterion": "aspect"}, "there is no column 'aspect' for the criterion"),
         (long([[1, 2], [2, 2]]), {"group": "native"}, "there is no column 'native' for the group of raters"),
         (long([[1, 2], [2, 2]]), {"scale": (1, 5), "rating": "score"}, "there is no column 'score' for the rating"),
-        (long([[1, 2], [2, 7]]), {"scale": (1, 5)}, "outside the scale 1, 5"),
+        (long([[1, 2], [2, 7]]), {"scale": (1, 5)}, "outside the scale 1 to 5"),
         (long([[1, 2], [-2, 2]]), {"level": "ratio"}, "true zero"),
         (
             long([[1, 2], [2, 2]]).assign(rating=["a", "b", "b", "b"]),
@@ -364,7 +364,7 @@ def test_the_module_is_the_function_and_reads_what_read_takes(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         results = [
-            ob.reliability(table),
+            rel.analyse(table),
             ob.reliability(str(tmp_path / "scores.csv")),
             ob.reliability(ob.read(renamed)),
             ob.reliability(renamed, participant="worker_id", item="doc", rating="score"),
@@ -387,3 +387,15 @@ def test_the_interval_of_a_crowd_is_as_wide_as_it_has_to_be():
         estimates.append(kappa.estimate)
         widths.append(kappa.conf_high - kappa.conf_low)
     assert 0.9 < np.mean(widths) / (2 * 1.96 * np.std(estimates, ddof=1)) < 1.25
+
+
+def test_without_raters_there_is_no_agreement() -> None:
+    texts = [{"item": f"t{i}", "system": s, "rating": 1 + (i + (s == "B")) % 5} for i in range(9) for s in "AB"]
+    with pytest.raises(InputError, match="agreement is between raters"):
+        rel.analyse(texts)
+
+
+def test_slips_are_corrected_before_raters_are_judged() -> None:
+    table = long([[40, 50, 60], [70, 80, 90], [100, 90, 75]] * 12 + [[40, 50, 99999]])
+    with pytest.raises(InputError, match="outside the scale"):
+        rel.analyse(table)

@@ -39,7 +39,11 @@ def script(shell: str) -> str:
         return "\n".join([*_fish_commands(), *(line for name in options for line in _fish(name, parsers[name]))])
     cases = "\n".join(f"    {name}) words='{' '.join(words)}' ;;" for name, words in options.items())
     text = BASH.replace("@COMMANDS@", " ".join(COMMANDS)).replace("@CASES@", cases)
-    return f"autoload -U +X bashcompinit && bashcompinit\n{text}" if shell == "zsh" else text
+    return f"{ZSH}\n{text}" if shell == "zsh" else text
+
+
+ZSH = """(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+autoload -U +X bashcompinit && bashcompinit"""
 
 
 BASH = """_ordbridge() {

@@ -60,7 +60,8 @@ def recognised_blocks(table: pa.Table, skip: Collection[str]) -> Blocks:
     >>> recognised_blocks(table, ()).columns
     ('dataset',)
     """
-    columns, said = [], []
+    columns: list[str] = []
+    said: list[Finding] = []
     for name in table.column_names:
         words = {*name_words(name)}
         if name in ROLES or name in skip or not words & (BLOCKS | SESSIONS):
@@ -83,7 +84,20 @@ def recognised_blocks(table: pa.Table, skip: Collection[str]) -> Blocks:
             said.append(noticed("block-in-model", block=name, what=what))
         else:
             said.append(noticed("block-confounded", block=name))
-    return Blocks(tuple(columns), tuple(said))
+    finest = [name for name in columns if not any(_nested(table, name, other, columns) for other in columns)]
+    said = [one for one in said if one.code != "block-in-model" or one.values["block"] in finest]
+    return Blocks(tuple(finest), tuple(said))
+
+
+def _nested(table: pa.Table, coarse: str, fine: str, columns: Sequence[str]) -> bool:
+    """Tell whether a block says nothing beside a finer one: the domain, where each dataset has one domain."""
+    if coarse == fine:
+        return False
+    pairs, kinds, own = (
+        len(table.select([*names]).group_by([*names]).aggregate([])) for names in ((coarse, fine), (fine,), (coarse,))
+    )
+    same = own == kinds  # two names of one thing: the first one stays
+    return pairs == kinds and (not same or columns.index(fine) < columns.index(coarse))
 
 
 def _counts(table: pa.Table, name: str) -> tuple[np.ndarray, list[str], list[str]]:

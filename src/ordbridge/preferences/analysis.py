@@ -13,7 +13,7 @@ from scipy import stats
 from ordbridge.errors import FitError, InputError
 from ordbridge.preferences.consistency import agreement, circular_triads, intransitivity, looks_ranked
 from ordbridge.preferences.fit_result import model_name
-from ordbridge.preferences.fitting import Restricted, restricted
+from ordbridge.preferences.fitting import Restricted, fit_tied, restricted
 from ordbridge.preferences.model import fit_table, that_fit
 from ordbridge.preferences.rankings import Rankings, fit_rankings, rankings_of
 from ordbridge.preferences.rows import row_terms
@@ -32,6 +32,7 @@ __all__ = ["PreferenceAnalysis", "TestedContrast", "analyse"]
 
 FEW = 10
 LARGEST = 12.0  # on the latent scale: what is larger has no finite estimate
+MOST_CELLS = 5_000_000  # comparisons × systems that are a dense matrix, as R needs it
 PENALTY = 0.1  # chosen by simulation, see docs/howto/preferences.md
 
 
@@ -67,7 +68,7 @@ class PreferenceAnalysis:
     """Of the systems in ``core``, in their order, mean 0."""
     tests: tuple[TestedContrast, ...]
     naive_p: np.ndarray
-    """Of the same tests without raters and items, as printed by R's clm."""
+    """Of the same tests without raters and items, as printed by R's clm; natively where that would need too much."""
     position: dict[str, Any] | None
     consistency: dict[str, Any] | None
     triads: tuple[tuple[str, str, str], ...]
@@ -122,6 +123,7 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         fit = _robust(inner, fit, link)
     rates = _rates(fit, free, link)
     tests = tuple(_tests(inner, fit, core, robust))
+    engine = engine if inner.n * len(inner.systems) <= MOST_CELLS else "fast"
     naive = _naive(inner, free, link, engine) if checks else np.full(len(tests), np.nan)
     for name in groups:
         levels = len(getattr(inner, f"{name}s"))
@@ -201,12 +203,22 @@ def _tests(table: PairTable, fit: Restricted, core: Sequence[int], robust: bool)
 
 def _naive(table: PairTable, free: bool, link: str, engine: str) -> np.ndarray:
     """Return p-values of all pairs without raters and items."""
-    fit = fit_table(table, None, free, link, "none", engine)
-    strengths = np.array([fit.coef[name] for name in table.systems])
-    V = np.asarray(fit.covariance)
+    if engine == "fast":
+        own = fit_tied(table.coded((), free, link))
+        strengths, V = _with_first(own.coefficients, own.covariance, len(table.systems))
+    else:
+        fit = fit_table(table, None, free, link, "none", engine)
+        strengths, V = np.array([fit.coef[name] for name in table.systems]), np.asarray(fit.covariance)
     pairs = list(combinations(range(len(table.systems)), 2))
     z = [(strengths[a] - strengths[b]) / np.sqrt(V[a, a] + V[b, b] - 2 * V[a, b]) for a, b in pairs]
     return np.asarray(2 * stats.norm.sf(np.abs(z)))
+
+
+def _with_first(beta: np.ndarray, covariance: np.ndarray, systems: int) -> tuple[np.ndarray, np.ndarray]:
+    strengths, V = np.zeros(systems), np.zeros((systems, systems))
+    strengths[1:] = beta[: systems - 1]
+    V[1:, 1:] = covariance[: systems - 1, : systems - 1]
+    return strengths, V
 
 
 def _robust(table: PairTable, fit: Restricted, link: str) -> Restricted:

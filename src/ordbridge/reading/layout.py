@@ -23,7 +23,7 @@ from ordbridge.reading.parts import (
     options_of,
     short_name,
 )
-from ordbridge.reading.properties import may_name_items, may_name_raters, shared_source
+from ordbridge.reading.properties import LONG, may_name_items, may_name_raters, shared_source
 from ordbridge.reading.rating_columns import RatingColumns, is_counter
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings, without_missing
@@ -196,7 +196,7 @@ class _Finder:
         source = shared_source(self.sheet, str(item), str(system), free)
         if source is None:
             return
-        if rank_of("item", short_name(source)) is None:
+        if rank_of("item", short_name(source)) is None and name_words(source)[-1:] != ["id"]:
             self.notes.append(noticed("shared-source-proposed", column=source, old=item))
             return
         self.ids["item"] = source
@@ -232,7 +232,9 @@ class _Finder:
         labels = list(dict.fromkeys(cells))
         if not labels:
             return False
-        stands_for = label_role(labels[:50])
+        initials = {word[0] for word in name_words(short_name(name))}  # S1 of a column "subject" is not a system
+        short = all(label[:1].casefold() in initials and label[1:].isdigit() for label in labels)
+        stands_for = None if short else label_role(labels[:50])
         named = role == "criterion" and rank < 2
         if stands_for is not None and stands_for != role and rank > 0 and role != "item" and not named:
             return False
@@ -241,6 +243,8 @@ class _Finder:
             return rank < 2 or (stands_for == "criterion" and len(labels) <= MANY)
         if role == "system" and len(labels) == 1 and rank > 0 and len(ratings) > 1:
             return False  # the columns differ in the system
+        if role == "participant" and rank == 2 and not alone and self.names_texts(name, labels):
+            return False
         if role == "system":
             return rank < 2 or 2 <= len(labels) <= 20
         if role == "item" and rank == 2 and stands_for == "criterion":
@@ -248,6 +252,18 @@ class _Finder:
         if role == "item" and rank == 2 and alone:  # the number of a row is not the name of an item
             return "participant" not in self.ids and len(ratings) > 1
         return True
+
+    def names_texts(self, name: str, labels: Sequence[str]) -> bool:
+        """Tell whether each name stands for a long text of its own: then it is that of a text, not of a person."""
+        for other in self.free:
+            cells = self.sheet.columns[other]
+            if other == name or is_aside(short_name(other)) or any(is_missing(cell) for cell in cells):
+                continue
+            pairs = {*zip(self.sheet.columns[name], cells, strict=True)}
+            texts = {str(cell) for _, cell in pairs}
+            if len(pairs) == len(texts) == len(labels) > 2 and sum(map(len, texts)) > LONG * len(texts):
+                return True
+        return False
 
     def best_items(self, ranked: dict[str, int]) -> list[str]:
         """Prefer what occurs under several systems, then what its name says more surely."""

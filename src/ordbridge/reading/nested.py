@@ -17,6 +17,8 @@ BY_PEOPLE = {
     "judgements", "votes", "evaluations", "assessments", "turkers", "turker", "workers", "raters", "crowd", "scores",
     "labels", "answers", "judges", "participants", "reviewers",
 }  # fmt: skip
+TURN = {"role", "from", "speaker"}, {"content", "value", "text"}, {"id", "name", "weight", "type"}
+"""Keys of a turn of a conversation: who speaks, what is said, and what may stand beside."""
 PART = "\0part"
 LIST = "list"  # the column that says in which list a rating stands
 ALIKE = 0.5  # share of keys that objects under names have in common
@@ -33,6 +35,8 @@ def nested_rows(value: Any) -> list[Record]:
     {'key 1': 't1', 'key 2': 'anna', 'fluency': 4}
     >>> nested_rows([{"text": "a", "responses": [{"worker_id": 1, "response": "yes"}]}])
     [{'text': 'a', 'worker_id': 1, 'response': 'yes'}]
+    >>> len(nested_rows([{"chosen": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}]))
+    1
     """
     rows: list[Record] = []
     known = frozenset(_levels(value))
@@ -133,11 +137,20 @@ def _is_number(value: Any) -> bool:
 
 def _is_nest(value: Any) -> bool:
     """Tell whether a value holds rows of its own: a list of objects, or objects under names."""
-    if _are_remarks(value):
+    if _are_remarks(value) or _is_conversation(value):
         return False
     if isinstance(value, list):
         return bool(value) and all(isinstance(one, Mapping) for one in value)
     return _is_level(value)
+
+
+def _is_conversation(value: Any) -> bool:
+    """Tell whether a value is a text in turns, without anything that somebody said of a turn."""
+    speaker, said, beside = TURN
+    return isinstance(value, list) and all(
+        isinstance(one, Mapping) and {*one} & speaker and {*one} & said and {*one} <= speaker | said | beside
+        for one in value
+    )
 
 
 def _are_remarks(value: Any) -> bool:

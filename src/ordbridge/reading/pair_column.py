@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.sheet import Sheet
-from ordbridge.reading.vocabulary import plain, words_of
+from ordbridge.reading.vocabulary import name_words, plain, words_of
 
 __all__ = ["Cells", "pairs_by_name"]
 
 VERDICTS, TIES = words_of("verdicts"), words_of("ties")
 BETWEEN = re.compile(r"\s+vs\.?\s+|[_\-]vs[_\-]|\s*[|;,]\s*|\s+/\s+", re.IGNORECASE)
+PLACE = re.compile(rf"(?:{'|'.join(sorted(words_of('outputs')))})[ab12]")
 MOSTLY = 0.9  # share of rows that must be understood
 MOST_NAMES = 100
 
@@ -92,6 +93,7 @@ def _only_two(
             or len(systems) != 2
             or len(labels) == 2
             or any(plain(one) in sides for one in systems)
+            or _are_places(*systems)
         ):
             continue
         both: tuple[list[str | None], list[str | None]] = [systems[0]] * len(sheet), [systems[1]] * len(sheet)
@@ -99,3 +101,8 @@ def _only_two(
         if said is not None:
             return [(*both, said, name, name)]
     return []
+
+
+def _are_places(*labels: str) -> bool:
+    """Tell whether labels say where a text stood, or that it is better, and are not names: A1 better, text 2."""
+    return any({*name_words(label)} & VERDICTS or PLACE.fullmatch(plain(label)) for label in labels)

@@ -13,11 +13,11 @@ from ordbridge.errors import InputError
 from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.pair_column import pairs_by_name
-from ordbridge.reading.parts import Asked, short_name
+from ordbridge.reading.parts import Asked, listed, short_name
 from ordbridge.reading.properties import is_constant, property_of
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
-from ordbridge.reading.verdicts import SIDES, grades, refuse_undirected
+from ordbridge.reading.verdicts import SIDES, grades, names_places, refuse_undirected
 from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
 from ordbridge.reading.winners import LOST, NO, NOT, TAGS, YES, flag_outcomes, names_the_worse, winner_and_loser
 from ordbridge.support.formatting import enumerated
@@ -28,7 +28,7 @@ SCHEMA = pa.schema([(name, pa.string()) for name in ("rater", "item", "system_a"
 VERDICTS = words_of("verdicts")
 RANKS = words_of("ranks")
 TIES = words_of("ties")
-BEST, WORST = words_of("best"), words_of("worst")
+BEST, WORST, BETTER = words_of("best"), words_of("worst"), words_of("better")
 TEXTS = words_of("outputs")
 ANSWERS = {"comparison", "result", "judgment", "judgement", "annotation", "label", "decision", "selection", "answer"}
 SOURCES = {
@@ -44,10 +44,11 @@ SOURCES = {
     "reference",
     "ref",
 }
+TEXT_AT = re.compile(rf"(?:system|model|option|{'|'.join(sorted(TEXTS))})?([ab12])")  # sentencea, a, text1
 MOST_CRITERIA = 20  # a column with more names is not what was judged
 MOSTLY = 0.9  # share of verdicts that must be understood
 TURNED = {"a": "b", "b": "a"}
-SAID = {*LOST, *NOT, *TAGS, *ANSWERS}  # words of a verdict that name no criterion
+SAID = {*LOST, *NOT, *TAGS, *ANSWERS, *TEXTS}  # words of a verdict that name no criterion
 
 Cells = Sequence[str | None]
 
@@ -184,7 +185,7 @@ class _PreferenceFinder:
     def found(self) -> list[_Found]:
         if sets := self.best_worst():
             return sets
-        if systems := self.indexed_systems() or self.tagged_systems():
+        if systems := self.indexed_systems() or self.tagged_systems() or self.named_systems():
             if ranked := self.ranked(systems):
                 return ranked
             if flags := self.side_flags(systems):
@@ -198,6 +199,7 @@ class _PreferenceFinder:
             if not found:
                 self.refuse_numbered(systems)
             return found
+        self.refuse_nameless()
         if self.is_rated():
             return []
         return (
@@ -272,6 +274,24 @@ class _PreferenceFinder:
             first, second = (self.sheet.columns[group[side]] for side in sorted(group, key=lambda s: SIDES[s]))
             if sum(a == b for a, b in zip(first, second, strict=True)) < 0.1 * len(first):
                 found.append(dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]])))
+        return found if len(found) == 1 else []
+
+    def named_systems(self) -> list[dict[str, str]]:
+        """Return the only two columns, alike but for a side, of which every verdict says one again."""
+        groups: dict[tuple[str, ...], dict[str, str]] = {}
+        for name, words in self.words.items():
+            for place, word in enumerate(words):
+                if word in SIDES and not {*words} & VERDICTS:
+                    groups.setdefault((*words[:place], "*", *words[place + 1 :]), {})[word] = name
+        verdicts = [name for name, words in self.words.items() if {*words} & VERDICTS]
+        found = []
+        for group in groups.values():
+            if {SIDES[side] for side in group} != {0, 1} or len(group) != 2 or not self.names_systems(group.values()):
+                continue
+            group = dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]]))
+            a, b = (self.sheet.columns[name] for name in group.values())
+            if any(self.names_of_row(name, (a, b)) for name in verdicts):
+                found.append(group)
         return found if len(found) == 1 else []
 
     def names_systems(self, columns: Iterable[str]) -> bool:
@@ -379,16 +399,34 @@ class _PreferenceFinder:
             )
 
     def refuse_numbered(self, groups: list[dict[str, str]]) -> None:
-        """Ask whether 1 and 2 say which of two systems is better, where no name says so."""
+        """Ask whether 1 and 2, or A and B, say which of two systems is better, where no name says so."""
         named = {name for group in groups for name in group.values()}
         said = [name for name in self.sheet.header if name not in named and not is_aside(short_name(name))
-                and {str(c).strip() for c in self.sheet.columns[name] if not is_missing(c)} == {"1", "2"}]  # fmt: skip
+                and names_places(self.sheet.columns[name])]  # fmt: skip
         if len(groups) == 1 and len(groups[0]) == 2 and len(said) == 1:
             a, b = groups[0].values()
+            labels = listed(sorted({str(c).strip() for c in self.sheet.columns[said[0]] if not is_missing(c)}))
             raise PreferencesFound(
-                f"{a} and {b} of {self.sheet.name} name two systems, and {said[0]} holds 1 and 2; if these say which "
+                f"{a} and {b} of {self.sheet.name} name two systems, and {said[0]} holds {labels}; if these say which "
                 "is better, call the column winner, or write the names of the systems into it"
             )
+
+    def refuse_nameless(self) -> None:
+        """Refuse answers such as "A1 better" and "A2 better" where no column names the systems."""
+        for name, words in self.words.items():
+            if self.asked.rating or not {*words} & (VERDICTS | BETTER):
+                continue
+            labels = {str(cell).strip() for cell in self.sheet.columns[name] if not is_missing(cell)}
+            said = {label: name_words(label) for label in labels} if 2 <= len(labels) <= 7 else {}
+            better = [tuple(w for w in own if w not in BETTER) for own in said.values() if {*own} & BETTER]
+            ties = sum(not {*own} & BETTER and bool({plain(label), *own} & TIES) for label, own in said.items())
+            places = [{w for w in own if w[-1:] in SIDES or w in SIDES} for own in better]
+            if len({*better}) >= 2 and len(better) + ties == len(said) and all(places):
+                raise PreferencesFound(
+                    f"{name} of {self.sheet.name} says which of two is better ({listed(sorted(labels))}), and no two "
+                    "columns name the systems. These are preferences and not ratings: add two columns, system_a and "
+                    "system_b, and call the column with a, b or tie winner"
+                )
 
     def says_side(self, name: str, several: bool) -> bool:
         """Tell whether a column that is called a criterion, or is one of several, holds only sides and ties."""
@@ -400,7 +438,8 @@ class _PreferenceFinder:
         if not (2 <= len(labels) <= 6 and sides == {0, 1}) or {*words} & (VERDICTS | BEST | WORST):
             return False
         called = any(is_criterion(word) for word in words) and not all(label.isdigit() for label in labels)
-        called = called or (bool({*words} & ANSWERS) and not any(len(label) == 1 for label in labels - TIES))
+        plainly = all(len(label) > 1 and TEXT_AT.fullmatch(label) for label in labels - TIES)  # "sentence A" and not A
+        called = called or plainly or (bool({*words} & ANSWERS) and not any(len(label) == 1 for label in labels - TIES))
         return called or (several and words[-1:] != [] and words[-1].isdigit())
 
     def outcome(self, name: str, columns: tuple[str, str], sides: tuple[str, str]) -> Cells | None:
@@ -507,6 +546,8 @@ class _PreferenceFinder:
         """Find a column that names the other system, where one system is in every comparison."""
         cells = self.sheet.columns[name]
         plain_labels = {plain(str(label)): str(label) for label in labels if plain(str(label)) not in TIES}
+        if plain_labels.keys() <= {*YES, *NO, "checked", "unchecked"}:
+            return None
         for other, theirs in self.sheet.columns.items():
             names = {plain(str(cell)) for cell in theirs if not is_missing(cell)}
             left = [label for key, label in plain_labels.items() if key not in names]
@@ -576,6 +617,11 @@ class _PreferenceFinder:
         ranks = {name: rank for name, rank in ranks.items() if role != "item" or not self.names_output(name)}
         return min(ranks, key=lambda name: (ranks[name], -kinds[name])) if ranks else None
 
+    def asked_for(self) -> set[str]:
+        return {
+            name for role in ("participant", "item", "criterion") if (name := getattr(self.asked, role)) is not None
+        }
+
     def names_output(self, name: str) -> bool:
         """Tell whether a column is another name of the system at one place, such as its text."""
         labels = self.sheet.columns[name]
@@ -586,6 +632,9 @@ class _PreferenceFinder:
 
     def table(self, found: list[_Found]) -> pa.Table:
         self.systems = [cells for one in found for cells in one.systems]
+        self.shown |= {
+            name for one in found for said in one.columns.values() for name in said.split(", ")
+        } - self.asked_for()
         roles = {"rater": self.role("participant"), "item": self.role("item"), "criterion": self.role("criterion")}
         kind = roles["criterion"] if self.asked.criterion is None else None
         if kind is not None and (kind == roles["item"] or len(set(self.sheet.columns[kind])) > MOST_CRITERIA):
@@ -655,7 +704,7 @@ def _side(said: str) -> int | None:
     words = name_words(said) or [said]
     sides = {SIDES[word] for word in words if word in SIDES}
     if len(sides) != 1:
-        found = re.fullmatch(r"(?:system|model|response|answer|option|text|summary|output|translation)?([ab12])", said)
+        found = TEXT_AT.fullmatch(said)
         return SIDES[found[1]] if found else None
     known = {*SIDES, *TEXTS, *VERDICTS, "is", "better", "system", "model", "option", "the", "much", "slightly", "text"}
     return sides.pop() if all(word in known for word in words) else None

@@ -11,6 +11,7 @@ from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.parts import listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
+from ordbridge.reading.verdicts import names_places
 from ordbridge.reading.vocabulary import name_words, rank_of, words_of
 
 __all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "refuse_unknown", "shared_source"]
@@ -18,6 +19,7 @@ __all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "r
 ENOUGH = 3  # names with several rows, before a column that never differs within them is called their property
 UNLIKELY = 1e-6  # probability that a column never differs within names by chance
 MOST_ANSWERS, LONG_ANSWER = 7, 30
+BETTER = words_of("better")
 LONG = 60  # letters; so long cells are texts
 
 Cells = Sequence[str | None]
@@ -126,7 +128,7 @@ def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
             groups.setdefault(labels, []).append(name)
     if groups and max(map(len, groups.values())) >= fewest:
         labels, columns = max(groups.items(), key=lambda pair: len(pair[1]))
-        if any({"better", "worse", "preferred"} & {*name_words(label)} for label in labels):
+        if names_places([*labels]) or any(BETTER & {*name_words(label)} for label in labels):
             raise InputError(
                 f"{listed(columns)} of {sheet.name} say which of two is better ({listed(sorted(labels))}): preferences "
                 "and not ratings. Write the name of the better system, or tie, into a column winner, and both systems "

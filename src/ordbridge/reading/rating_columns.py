@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ordbridge.reading.parts import IDS, Asked, Hints, listed, options_of, short
 from ordbridge.reading.properties import is_constant, property_of, refuse_unknown
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings
+from ordbridge.reading.verdicts import names_places
 from ordbridge.reading.vocabulary import (
     criteria_in,
     is_aside,
@@ -28,6 +29,7 @@ from ordbridge.results.finding import found as noticed
 
 __all__ = ["RatingColumns", "is_counter"]
 
+MANY_POINTS = 15  # of a slider
 FEWEST_ROWS = 8  # before a column that always holds the same is called a filler
 
 
@@ -65,6 +67,9 @@ class RatingColumns:
         if len(weak) == 1 and (len(others) == 1 or self.rank("rating", weak[0]) == 2):
             return weak
         if others:
+            answers = [cell for name in others for cell in self.sheet.columns[name] if not is_missing(cell)]
+            if len(others) > 2 and names_places(answers) and not any(str(cell).isdigit() for cell in answers):
+                refuse_unknown(self.sheet, others)  # they name two texts
             said = [name for name in others if says_rating(short_name(name))]
             chosen = [name for name in others if name in said or self.is_asked_like(name, said)] or others
             beyond = [name for name in free if name not in likely and self.is_beyond(name)]
@@ -157,6 +162,7 @@ class RatingColumns:
         scale = {cell for name in criteria for cell in self.sheet.columns[name] if not is_missing(cell)}
         unsure = [name for name in others if name not in asked]
         same = [name for name in unsure if {c for c in self.sheet.columns[name] if not is_missing(c)} <= scale]
+        same = same or [name for name in unsure if self.on_slider(name, scale)]
         if len(same) > len(criteria) + len(asked):
             raise InputError(
                 f"{listed([*criteria, *same])} of {self.sheet.name} are on one scale, but not all names say that they "
@@ -165,6 +171,15 @@ class RatingColumns:
         if unsure:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))
         return [name for name in likely if name in criteria or name in asked]
+
+    def on_slider(self, name: str, scale: Collection[str | None]) -> bool:
+        """Tell whether a column holds whole numbers from one end to the other of a scale of many."""
+        mine, theirs = (as_numbers([*cells])[0] for cells in (self.sheet.columns[name], scale))
+        mine, theirs = mine[np.isfinite(mine)], theirs[np.isfinite(theirs)]
+        if len(theirs) < MANY_POINTS or len(np.unique(mine)) < MANY_POINTS or np.any(mine % 1):
+            return False
+        width = theirs.max() - theirs.min()
+        return bool(abs(mine.min() - theirs.min()) < width / 5 and abs(mine.max() - theirs.max()) < width / 5)
 
     def is_beyond(self, name: str) -> bool:
         """Tell whether a column has numbers that may be ratings on a scale with more than 100 points."""

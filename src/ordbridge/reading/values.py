@@ -13,6 +13,8 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.labels import NON_ANSWERS, is_known_label, normal, order_of_labels
+from ordbridge.reading.parts import listed
+from ordbridge.reading.vocabulary import plain, words_of
 from ordbridge.results.finding import Finding, found
 
 __all__ = ["MOST_LABELS", "UNORDERED", "Parsed", "as_numbers", "looks_like_ratings", "parse_ratings", "without_missing"]
@@ -201,6 +203,12 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
         )
     order = order_of_labels(labels) or _order_but_for_slips(spelled)
     if order is None:
+        ties = [label for label in labels if plain(label) in words_of("ties")]
+        if len(labels) == 3 and len(ties) == 1:
+            raise InputError(
+                f"column {column!r} says {listed(labels)}: if that is which of two systems is better, call the column "
+                "winner; if these are ratings, give levels= with these labels from low to high"
+            )
         raise InputError(
             f"the ratings in column {column!r} are words whose order is not known: "
             f"{', '.join(map(repr, labels))}; give levels= with these labels from low to high, or rating= with another "

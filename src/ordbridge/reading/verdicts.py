@@ -9,7 +9,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.vocabulary import plain, words_of
 
-__all__ = ["SIDES", "grades", "refuse_undirected"]
+__all__ = ["SIDES", "grades", "names_places", "refuse_undirected"]
 
 SIDES = {"a": 0, "b": 1, "1": 0, "2": 1, "left": 0, "right": 1, "first": 0, "second": 1, "links": 0, "rechts": 1}
 TIES = words_of("ties")
@@ -22,6 +22,19 @@ STRONG = {"much", "strongly", "significantly", "far", "definitely", "clearly", "
 BETWEEN = {"is", "are", "better", "the", "than", "system", "model", "assistant", "response", "answer", "option", "text",
            "summary", "output", "translation", "preferred", "prefer", "preference", "i", "by", "good", "one",
            "besser", "ist"}  # fmt: skip
+
+
+def names_places(cells: Sequence[str | None]) -> bool:
+    """Tell whether answers only name the places of two texts, or a tie: A and B, 1 and 2, left and right.
+
+    Examples
+    --------
+    >>> names_places(["A", "B", None, "tie"]), names_places(["1", "2"]), names_places(["1", "2", "3"])
+    (True, True, False)
+    """
+    said = {plain(str(cell)) for cell in cells if not is_missing(cell)}
+    places = {SIDES[one] for one in said if one in SIDES}
+    return places == {0, 1} and all(one in SIDES or (one in TIES and not one.isdigit()) for one in said)
 
 
 def refuse_undirected(name: str, cells: Sequence[str | None], source: str) -> None:

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 
+@functools.lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """Return a word without case, blanks, punctuation and accents.
 
@@ -157,8 +158,9 @@ def rank_of(role: str, column: str) -> int | None:
     name = plain(_PARENTHESIS.sub("", _RANGE.sub("", column))) or plain(column)
     if (rank := _RANKS[role].get(name)) is not None:
         return rank
-    if (rank := _RANKS[role].get(_ENDING.sub("", name))) is not None:
-        return max(rank, 1)
+    for stem in (_ENDING.sub("", name), name.removeprefix("id")):
+        if (rank := _RANKS[role].get(stem)) is not None:
+            return max(rank, 1)
     words = [plain(word) for word in re.split(r"[^\w]+|_|(?<=[a-z])(?=[A-Z])", column)]
     meant = words[-1:] if len(words) == 2 and _of_a_role(words[-1]) else words  # a caption_system is a system
     hit = [other for other in _RANKS if any(_RANKS[other].get(word, 2) < 2 for word in meant)]
@@ -232,7 +234,8 @@ def is_aside(column: str) -> bool:
     asked = _INSTRUCTED.search(column) is not None and " " in column.strip()
     kept_by_crowdflower = column.startswith("_") and name not in CRITERIA and rank_of("participant", column) is None
     about = bool({*words} & ABOUT_PEOPLE) and not criteria_in(column)
-    return name in ASIDE or measured or ending or asked or kept_by_crowdflower or about or is_test_of_attention(column)
+    kept = kept_by_crowdflower or words[:1] in (["dupl"], ["dup"], ["duplicate"])
+    return name in ASIDE or measured or ending or asked or kept or about or is_test_of_attention(column)
 
 
 def is_test_of_attention(name: str) -> bool:

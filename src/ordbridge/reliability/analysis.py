@@ -124,6 +124,7 @@ def analyse(
     """
     roles = {"participant": participant, "item": item, "system": system, "rating": rating, "criterion": criterion}
     study = read_for(source, level, scale, roles)
+    checked = _usable(study)
     scale = study.ends if scale is None else scale
     groups = _groups(study.table, group)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _SCHEMAS}
@@ -169,7 +170,7 @@ def analyse(
     ):
         raise InputError(next(row["note"] for row in rows["coefficients"] if row["note"]))
     rows["checklist"] = _checklist(rows["coefficients"], by_criterion, level, raters, conf_level)
-    findings = worst_first([*seen, *_wrong(study, seen)])
+    findings = worst_first([*seen, *_wrong(study, checked, seen)])
     for finding in findings:
         if finding.code in MISLEADING:
             warnings.warn(finding.text, StatisticalWarning, stacklevel=2)
@@ -187,11 +188,25 @@ def analyse(
     )  # fmt: skip
 
 
-def _wrong(study: RatingTable, seen: Sequence[Finding]) -> list[Finding]:
+def _usable(study: RatingTable) -> Sequence[Finding]:
+    """Return what is wrong with the ratings, unless it makes every coefficient wrong."""
+    if "participant" not in study.table.column_names:
+        raise InputError(
+            f"nothing in {study.source} says who gave a rating, and agreement is between raters; name the column with "
+            "participant="
+        )
+    findings = check(study).findings
+    for one in findings:
+        if one.severity == "error" and one.code in ("outside-scale", "criteria-in-one-column"):
+            raise InputError(one.text.rstrip("."))
+    return findings
+
+
+def _wrong(study: RatingTable, checked: Sequence[Finding], seen: Sequence[Finding]) -> list[Finding]:
     """Return how the ratings were read and what is wrong with them, as far as it concerns raters."""
     known = {"rater-constant": "constant-rater", "rater-reversed": "reversed-rater"}
     hushed = ABOUT_SYSTEMS | {other for code, other in known.items() if has(seen, code)}
-    wrong = [one for one in check(study).findings if one.severity != "note"]
+    wrong = [one for one in checked if one.severity != "note"]
     return [one for one in (*wrong, *study.notes) if one.code not in hushed]
 
 
