@@ -51,6 +51,19 @@ def test_a_continuous_slider_is_cut_at_101_points() -> None:
     assert fine.fits[None].n_obs == 600 and len(fine.fits[None].tidy()) < 110
 
 
+def test_no_expected_rating_is_beyond_the_end_of_a_slider() -> None:
+    """Few raters, nearly all at 100: lmer's interval would go on; where nobody gave a 0 the ends are not known."""
+    table = piled(5, -0.5)
+    table = table[table.participant.isin(["p0", "p1", "p2"]) & table.item.isin(["i0", "i1", "i2", "i3"])].copy()
+    table.loc[table.system == "A", "rating"] = [100] * 11 + [88]
+    table.loc[table.index[-1], "rating"] = 0
+    highest = [
+        max(row["conf_high"] for row in ob.compare(one, engine="fast", model="lmer", force=True).ranking.to_pylist())
+        for one in (table, table[table.rating > 0])
+    ]
+    assert highest[0] == 100 < highest[1]
+
+
 def test_panels_of_sliders_say_which_criterion_they_are_about() -> None:
     table = piled(3, -0.4).rename(columns={"rating": "fluency"})
     table["coverage"] = piled(4, -0.2).rating

@@ -432,9 +432,6 @@ def _quantile(conf_level: float, df: np.ndarray) -> np.ndarray:
 
 
 def _mean_limits(scale: Scale, means: ExpectedRatings, conf_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the intervals of expected ratings; none leaves a scale of categories."""
+    """Return the intervals of expected ratings; none leaves a scale whose ends are known."""
     width = _quantile(conf_level, means.df) * means.std_error
-    low, high = means.estimate - width, means.estimate + width
-    if scale.ordinal:
-        return np.maximum(low, scale.scores[0]), np.minimum(high, scale.scores[-1])
-    return low, high
+    return np.maximum(means.estimate - width, scale.ends[0]), np.minimum(means.estimate + width, scale.ends[1])

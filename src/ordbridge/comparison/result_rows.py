@@ -120,8 +120,8 @@ def pair_rows(
     """
     found = answer.differences
     low, high = found.limits(corrected.alpha)
-    if answer.estimand == "points" and answer.scale.ordinal:  # no interval leaves the scale
-        widest = answer.scale.scores[-1] - answer.scale.scores[0]
+    if answer.estimand == "points":  # no interval leaves the scale
+        widest = answer.scale.ends[1] - answer.scale.ends[0]
         low, high = np.maximum(low, -widest), np.minimum(high, widest)
     numbers, systems = _ratings(answer), np.array(answer.ratings["system"].to_pylist(), dtype=object).astype(str)
     plain = [float(numbers[systems == name].mean()) for name in answer.systems]

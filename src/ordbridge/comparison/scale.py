@@ -15,6 +15,7 @@ from ordbridge.reading.tables import decode_dictionary
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
 GRID = 101  # categories of a slider in an ordinal model
 WIDE = 20  # a slider that few people used has few values, far apart
+SLIDERS = ((0.0, 1.0), (0.0, 100.0))  # ends of sliders, both of which were used
 FEW_ON_WIDE = 7  # such as 0, 25, 50, 75, 100: categories all the same
 YES = (("no", "yes"), ("false", "true"), ("n", "y"), ("nein", "ja"), ("non", "oui"), ("bad", "good"), ("fail", "pass"))
 
@@ -41,6 +42,19 @@ class Scale:
     def is_share(self) -> bool:
         """Whether an expected rating is the share of the higher of two categories."""
         return self.kind == "two categories" and self.scores == (0.0, 1.0)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Between which numbers expected ratings lie; a slider has ends if it was used from 0 to 1 or to 100.
+
+        Examples
+        --------
+        >>> [read_scale(pa.chunked_array([[low, *range(30, 50), 100]]))[0].ends for low in (0, 20)]
+        [(0.0, 100.0), (-inf, inf)]
+        """
+        if self.ordinal or (self.kind == "slider" and self.scores in SLIDERS):
+            return self.scores[0], self.scores[-1]
+        return -np.inf, np.inf
 
     @property
     def in_words(self) -> str:
