@@ -399,3 +399,9 @@ def test_slips_are_corrected_before_raters_are_judged() -> None:
     table = long([[40, 50, 60], [70, 80, 90], [100, 90, 75]] * 12 + [[40, 50, 99999]])
     with pytest.raises(InputError, match="outside the scale"):
         rel.analyse(table)
+
+
+def test_raters_of_ratings_with_slips_are_judged_if_that_is_asked_for() -> None:
+    table = long([[40, 50, 60], [70, 80, 90], [100, 90, 75]] * 12 + [[40, 50, 99999]])
+    found = rel.analyse(table, force=True)
+    assert any(one.code == "outside-scale" for one in found.findings)

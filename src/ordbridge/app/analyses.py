@@ -200,8 +200,11 @@ def _compared(given: Given, found: Any, comparison: Any, repeat: str, answered: 
 def check_raters(given: Given) -> dict[str, Any]:
     """Analyse the raters, as the command does."""
     given.tell("computing how far raters agree")
-    found = analyse(read_given(given))
-    typed = command("reliability", *given.files, **given.typed(), html="report.html")
+    force = bool(given.options.get("force"))
+    found = analyse(read_given(given), force=force)
+    typed = command(
+        "reliability", *given.files, **given.typed(), **({"force": []} if force else {}), html="report.html"
+    )
     keep(given.folder, found, typed)
     tables.write(found.raters, given.folder / "raters.csv")
     return shown(found) | {"command": typed, "files": files_in(given.folder)}

@@ -445,7 +445,7 @@ async function confirmWithR() {
 }
 
 async function doJob(kind, place) {
-  const planning = kind === "confirm" || kind === "plan", options = planning ? sliders() : chosen();
+  const planning = kind === "confirm" || kind === "plan", options = planning ? sliders() : {...chosen(), force: $("force").checked};
   try {
     const result = await work(kind, options, place);
     await showResult(place, result);

@@ -33,6 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-coefficients", action="store_true", help="also print every coefficient with its interval"
     )
+    parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
     outputs.add_options(parser, plot="each rater's leniency and consistency")
     parser.set_defaults(
         **defaults_of("reliability.analysis:analyse", "level", "conf_level"), run=run, reads=("file", "gold", "join")
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     outputs.require_writable(args)
     study = read_for(reading.files(args), args.level, None, reading.options(args))
-    asked = {name: getattr(args, name) for name in ("group", "level", "raters", "gold", "conf_level")}
+    asked = {name: getattr(args, name) for name in ("group", "level", "raters", "gold", "conf_level", "force")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result shows them all
         result = analyse(study, **asked)

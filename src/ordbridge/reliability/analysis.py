@@ -70,6 +70,7 @@ def analyse(
     raters: str | None = None,
     gold: Mapping[Any, Any] | Any = None,
     conf_level: float | None = 0.95,
+    force: bool = False,
 ) -> Reliability:
     """Compute agreement and correlation of raters, read them together, and say what more raters would give.
 
@@ -95,6 +96,8 @@ def analyse(
         The right ratings, if they are known; see :func:`ordbridge.reliability.accuracy`.
     conf_level
         Level of the intervals; ``None`` for none, and then no word for any coefficient.
+    force
+        Whether to go on although ratings are outside the scale, or of several criteria in one column.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def analyse(
     """
     roles = {"participant": participant, "item": item, "system": system, "rating": rating, "criterion": criterion}
     study = read_for(source, level, scale, roles)
-    checked = _usable(study)
+    checked = _usable(study, force)
     scale = study.ends if scale is None else scale
     groups = _groups(study.table, group)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _SCHEMAS}
@@ -188,7 +191,7 @@ def analyse(
     )  # fmt: skip
 
 
-def _usable(study: RatingTable) -> Sequence[Finding]:
+def _usable(study: RatingTable, force: bool) -> Sequence[Finding]:
     """Return what is wrong with the ratings, unless it makes every coefficient wrong."""
     if "participant" not in study.table.column_names:
         raise InputError(
@@ -197,8 +200,8 @@ def _usable(study: RatingTable) -> Sequence[Finding]:
         )
     findings = check(study).findings
     for one in findings:
-        if one.severity == "error" and one.code in ("outside-scale", "criteria-in-one-column"):
-            raise InputError(one.text.rstrip("."))
+        if not force and one.severity == "error" and one.code in ("outside-scale", "criteria-in-one-column"):
+            raise InputError(f"{one.text.rstrip('.')}. To go on all the same, give force=True")
     return findings
 
 
