@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,3 +98,11 @@ def test_outside_a_notebook_there_is_no_bar() -> None:
         assert tell is None
     with bar_in_notebook(print) as tell:
         assert tell is print
+
+
+def test_a_terminal_of_ipython_shows_rows_and_not_an_arrow_dump() -> None:
+    code = "import pyarrow as pa, ordbridge as ob; display(pa.table({'system': ['A', 'B'], 'rating': [3.5, 4.0]}))"
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    shown = [line.split() for line in done.stdout.splitlines()[-3:]]
+    assert shown == [["system", "rating"], ["0", "A", "3.5"], ["1", "B", "4.0"]]

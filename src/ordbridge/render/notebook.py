@@ -76,11 +76,16 @@ def arrow_table(table: pa.Table) -> str:
 
 
 def show_arrow_tables() -> None:
-    """Let notebooks show Arrow tables as tables; nothing outside of them."""
+    """Let notebooks and IPython show Arrow tables as tables; nothing outside of them, where pyarrow has the say."""
     shell = _shell()
     if shell is not None:
-        formatter = shell.display_formatter.formatters["text/html"]
-        formatter.for_type_by_name("pyarrow.lib", "Table", arrow_table)
+        formatters = shell.display_formatter.formatters
+        formatters["text/html"].for_type_by_name("pyarrow.lib", "Table", arrow_table)
+        formatters["text/plain"].for_type_by_name("pyarrow.lib", "Table", _arrow_text)
+
+
+def _arrow_text(table: pa.Table, printer: Any, cycle: bool) -> None:
+    printer.text(repr(table.to_pandas()))
 
 
 @contextmanager
