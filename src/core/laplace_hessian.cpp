@@ -26,7 +26,7 @@ namespace ordbridge {
 namespace {
 
 constexpr double GATHERED = 1.0, MOVED = 60.0;  // what takes as long as so many multiplications of matrices
-constexpr std::size_t MOST = 2000;     // effects or cells of a component, because whole matrices are kept of them
+constexpr std::size_t MOST = 3000;     // effects or cells of a component, because whole matrices are kept of them
 constexpr std::size_t MOST_KINDS = 3;  // of rows of Z, for every column
 constexpr std::size_t STRIP = 32;  // rows whose pairs with all others are made at a time
 

@@ -121,6 +121,21 @@ def test_ratings_without_variation_have_an_exact_test_and_words_that_fit(
     assert headline in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize("raters", [6, 10])
+def test_an_exact_test_that_could_show_nothing_says_so(raters):
+    """Six raters: 2/2⁶ at best, above .05 after Holm over three pairs; ten raters: 2/2¹⁰."""
+    p, i, s = (one.ravel() for one in np.indices((raters, 5, 3)))
+    rating = np.where(s == 0, 5, 3 - s + np.random.default_rng(2).integers(0, 2, len(s)))
+    names = {"participant": [f"p{k}" for k in p], "item": [f"i{k}" for k in i], "system": np.array(["A", "B", "C"])[s]}
+    result = ob.compare({**names, "rating": rating}, engine="fast", model="lmer")
+    rows = [row for row in result.pairs.to_pylist() if "A" in (row["system_a"], row["system_b"])]
+    assert [row["p_value"] for row in rows] == [2 / 2**raters] * 2
+    said = [one for one in result.findings if one.code == "exact-too-few"]
+    assert len(said) == (raters == 6)
+    if said:
+        assert said[0].values == {"pairs": "A and B, A and C", "least": 2**-5, "corrected": 2**-4}
+
+
 def test_exact_tests_flip_signs_or_exchange_people():
     """Counted by hand: 2 of 2⁸ flips, 2 of 70 exchanges of four and four; the interval by all shifts not rejected."""
     both = exact_test(

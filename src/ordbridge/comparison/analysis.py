@@ -251,6 +251,7 @@ def _differences(pairs: Sequence[tuple[int, int]], tests: Sequence[PairTest], me
         correlation=correlation(means.covariance, pairs),
         tests=tuple(one.test for one in tests),
         intervals=tuple(None if one.exact is None else one.exact.limits for one in tests),
+        least=tuple(0.0 if one.exact is None else one.exact.least for one in tests),
     )
 
 

@@ -452,7 +452,8 @@ def _result(
         said += _stable(stable, len(answer.systems))
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
-        said += [replace(one, subject=answer.criterion or "") for one in (*_why(answer), *answer.notes)]
+        its_own = (*_out_of_reach(answer, its, alpha), *_why(answer), *answer.notes)
+        said += [replace(one, subject=answer.criterion or "") for one in its_own]
     rows["criteria_together"] += criteria_rows(answers, asked.conf_level)
     comparisons = [len(answer.differences.pairs) for answer in answers]
     family = sum(comparisons) if correct == "criteria" else max(comparisons, default=0)
@@ -537,6 +538,21 @@ def _corrected(answers: Sequence[Analysis], adjust: str, over_criteria: bool, al
         [one.df for one in all_differences],
         [len(answer.systems) for answer in answers],
     )
+
+
+def _out_of_reach(answer: Analysis, corrected: Corrected, alpha: float) -> list[Finding]:
+    """Say which pairs no ratings of so few participants and items could have shown to differ."""
+    found_pairs = answer.differences
+    stuck = [
+        k
+        for k, least in enumerate(found_pairs.least)
+        if 0 < found_pairs.p_value[k] <= least * (1 + 1e-9) and corrected.p_value[k] >= alpha
+    ]
+    if not stuck:
+        return []
+    names = [" and ".join(answer.systems[one] for one in found_pairs.pairs[k]) for k in stuck]
+    least, after = (min(float(p[k]) for k in stuck) for p in (found_pairs.p_value, corrected.p_value))
+    return [found("exact-too-few", pairs=listed(names), least=least, corrected=after)]
 
 
 def _why(answer: Analysis) -> list[Finding]:

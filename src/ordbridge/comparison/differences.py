@@ -28,6 +28,8 @@ class Differences:
     """Which test each pair has."""
     intervals: tuple[Interval | None, ...] = ()
     """Where an interval is not estimate ± quantile × error: the function that returns it for a level α."""
+    least: tuple[float, ...] = ()
+    """The smallest p-value that each pair's test can have; none for tests that can have any."""
 
     def limits(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the interval of each pair, of level 1 − α."""

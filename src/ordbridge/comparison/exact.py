@@ -52,6 +52,11 @@ class ExactTest:
     _sides: tuple[_Side, ...]
     _widest: float
 
+    @property
+    def least(self) -> float:
+        """The smallest p-value that ratings of so many participants and items can have."""
+        return max(map(_least, self._sides))
+
     def limits(self, alpha: float) -> tuple[float, float]:
         """Return the interval of level 1 − α, never wider than the scale; none where all differences are the same."""
         low, high = (self._end(alpha, side) for side in (-1.0, 1.0))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from ordbridge.reading.coded_ratings import RatedStudy
 from ordbridge.reading.vocabulary import is_aside, name_words, rank_of
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.formatting import enumerated
 
 __all__ = ["design_flaws"]
 
@@ -293,8 +294,10 @@ def _separation(study: RatedStudy) -> Iterator[Finding]:
         if np.triu(shared, 1).any():
             common = shared
     for criterion, chosen in study.criteria:
+        if not study.is_categorical(chosen):  # the answer is in points, and needs no ordinal model
+            continue
         values = [study.rating[chosen & (systems.code == place)] for place in range(len(systems.labels))]
-        apart = []
+        below: dict[str, list[str]] = {}
         for a in range(len(values)):
             for b in range(a + 1, len(values)):
                 if min(len(values[a]), len(values[b])) < ENOUGH or not common[a, b]:
@@ -304,9 +307,11 @@ def _separation(study: RatedStudy) -> Iterator[Finding]:
                 if min(higher, lower) <= OVERLAP and max(higher, lower) >= 1 - 5 * OVERLAP:
                     top, bottom = (a, b) if higher > lower else (b, a)
                     word = "always" if min(higher, lower) == 0 else "nearly always"
-                    apart.append(f"{systems.labels[top]!r} is {word} rated above {systems.labels[bottom]!r}")
-        if apart:
-            yield found("separation", criterion, shown="; ".join(apart[:4]))
+                    said = f"{systems.labels[top]!r} is {word} rated above"
+                    below.setdefault(said, []).append(repr(systems.labels[bottom]))
+        if below:
+            shown = "; ".join(f"{said} {enumerated(names, 4)}" for said, names in list(below.items())[:4])
+            yield found("separation", criterion, shown=shown)
 
 
 def _share_above(one: np.ndarray, other: np.ndarray) -> float:
