@@ -424,3 +424,9 @@ def test_large_studies_have_fewer_draws():
 
     assert draws_for(500) == draws_for(6000) == DRAWS == 199
     assert draws_for(12_000) == 99 and draws_for(10**9) == FEWEST_DRAWS == 49
+
+
+def test_of_two_systems_with_errors_the_one_with_fewer_is_called_better(study):
+    counted = study(quality=(0.0, 1.0)).rename(columns={"rating": "errors"})
+    answer = ob.compare(counted, rating="errors", engine="fast").answer
+    assert answer.startswith("A is better: rated ") and "points lower than B" in answer

@@ -233,3 +233,32 @@ def test_naive_p_values_of_arenas_are_native_and_those_of_r(monkeypatch: pytest.
     native = analysis.analyse(table, None, "logit", "r")
     assert (by_r.engine, native.engine) == ("r", "fast")
     assert native.naive_p == pytest.approx(by_r.naive_p, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.6])
+def test_a_spread_that_cannot_be_estimated_does_not_pull_win_rates_to_one_half(sd: float) -> None:
+    """Many systems, few comparisons of each, no rater who sees a system often: the SD had run to 5 and above."""
+    from ordbridge.preferences.analysis import analyse
+    from ordbridge.preferences.fitting import restricted
+
+    rng = np.random.default_rng(0)
+    S, R, n = 114, 22, 1200
+    said, slopes, wild = [], [], []
+    for _ in range(3):
+        strength, own = rng.normal(0, 1, S), rng.normal(0, sd, (R, S))
+        a, r = rng.integers(0, S, n), np.arange(n) % R
+        b = (a + 1 + rng.integers(0, S - 1, n)) % S
+        y = (strength[a] - strength[b] + own[r, a] - own[r, b] + rng.logistic(size=n) > 0).astype(int)
+        names = [tuple(f"{k:03d}" for k in range(count)) for count in (S, R)]
+        table = PairTable(names[0], a, b, y, 2, r, None, names[1])
+        found = analyse(table, None, "logit", "fast", checks=False)
+        left = strength[list(found.core)]
+        rates = WinRates(np.sqrt(2) * sd, 0.0)
+        true = [rates.points(np.delete(one - left, k)).mean() for k, one in enumerate(left)]
+        slopes.append(np.polyfit(true, [row[0] for row in found.system_rates], 1)[0])
+        said.append("preferences-runaway" in [one.code for one in found.findings])
+        inner = table.rows(np.isin(a, found.core) & np.isin(b, found.core))
+        wild.append(restricted(inner.coded(("rater",))).sd[0] > 3)
+        assert found.fit is not None and found.fit.sd[0] < 1.5
+    assert np.mean(slopes) > 0.85
+    assert said == wild and any(said)

@@ -125,10 +125,12 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
     top, everyone = ranking[0], [row["system"] for row in ranking]
     if len({row["always"] for row in ranking}) == 1 and top["always"] is not None:
         return f"{listed(everyone)} were always rated {top['always']}."
-    if len(pairs) == 1:
-        return _pair(pairs[0], unit, always, comparison)
-    first = f"{unit.rating(top['estimate'])}{_of_what(unit, design)}"
     less = (criterion or "") in comparison.settings.get("lower_is_better", ())
+    if len(pairs) == 1:
+        said, name = _pair(pairs[0], unit, always, comparison), f"{pairs[0]['system_a']} is "
+        better = less and differ(pairs[0], comparison.alpha) and said.startswith(f"{name}{unit.verb} ")
+        return f"{name}better: {said.removeprefix(name)}" if better else said
+    first = f"{unit.rating(top['estimate'])}{_of_what(unit, design)}"
     most, best = ("lowest", "lowest, which is best") if less else ("highest", "highest")
     side = "below" if less else "above"
     if not any(differ(row, comparison.alpha) for row in pairs):

@@ -13,7 +13,7 @@ from scipy import stats
 from ordbridge.errors import FitError, InputError
 from ordbridge.preferences.consistency import agreement, circular_triads, intransitivity, looks_ranked
 from ordbridge.preferences.fit_result import model_name
-from ordbridge.preferences.fitting import Restricted, fit_tied, restricted
+from ordbridge.preferences.fitting import NEAR, Restricted, fit_tied, restricted, runaway
 from ordbridge.preferences.model import fit_table, that_fit
 from ordbridge.preferences.rankings import Rankings, fit_rankings, rankings_of
 from ordbridge.preferences.rows import row_terms
@@ -25,6 +25,7 @@ from ordbridge.preferences.table import (
     require_connected,
     said_systems,
 )
+from ordbridge.preferences.tied import Comparisons
 from ordbridge.preferences.win_rates import WinRates
 from ordbridge.results.finding import Finding, found
 
@@ -115,7 +116,9 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         fit = _ranked(inner, orders, groups)
         said = [one for one in said if one.code != "exploded-rankings"]
     elif fit is None:
-        fit = restricted(inner.coded(groups, False, link), PENALTY)
+        fit = _kept_typical(inner.coded(groups, False, link))
+    if fit.typical:
+        said.append(found("preferences-runaway", sd=f"{fit.sd.max():.2f}"))
     if not fit.converged:
         said.append(found("preferences-not-converged"))
     robust = ranked and not groups and orders is None
@@ -159,10 +162,16 @@ def _repeated(table: PairTable) -> list[Finding]:
 def _with_position(table: PairTable, groups: tuple[str, ...], link: str) -> Restricted | None:
     """Return the fit with a position effect, or ``None`` where that has no finite estimate."""
     try:
-        fit = restricted(table.coded(groups, True, link), PENALTY)
+        fit = _kept_typical(table.coded(groups, True, link))
     except FitError:
         return None
     return fit if np.abs(fit.coefficients).max() < LARGEST and np.isfinite(fit.covariance).all() else None
+
+
+def _kept_typical(data: Comparisons) -> Restricted:
+    """Fit, with standard deviations near those of real raters where the data do not say what they are."""
+    fit = restricted(data, PENALTY)
+    return replace(restricted(data, PENALTY, NEAR), typical=True) if runaway(data, fit.sd) else fit
 
 
 def _ranked(table: PairTable, orders: tuple[np.ndarray, np.ndarray], groups: tuple[str, ...]) -> Restricted:

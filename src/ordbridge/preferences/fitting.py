@@ -11,11 +11,13 @@ from ordbridge.errors import FitError
 from ordbridge.preferences.rows import cut_points
 from ordbridge.preferences.tied import Comparisons, Tied, start_spacings
 
-__all__ = ["Restricted", "TiedFit", "fit_tied", "restricted"]
+__all__ = ["NEAR", "Restricted", "TiedFit", "fit_tied", "restricted", "runaway"]
 
 FIRST_SD = 0.5
 SMALLEST, LARGEST = np.log(1e-4), np.log(20.0)
 WIDEST = 2.0  # standard deviations of real raters and items are .4 to 1.4
+RUNAWAY, REPEATS = 3.0, 4.0  # what is called made up; comparisons that each level and system must have otherwise
+NEAR = 0.25  # what keeps it between 0.3 and 1; chosen by simulation, see docs/howto/preferences.md
 STEP = 1e-3
 NO_MAXIMUM = "no maximum of the likelihood was found: there are too few comparisons for the model"
 CENTRAL_SIZE = 30  # parameters for which second derivatives are central differences; of more they are one-sided
@@ -49,6 +51,8 @@ class Restricted:
     slopes: tuple[np.ndarray, ...]
     """Derivatives of the covariance by each parameter."""
     converged: bool
+    typical: bool = False
+    """Whether standard deviations were kept near typical ones."""
 
     def df(self, contrast: np.ndarray) -> float:
         """Return Satterthwaite's degrees of freedom of a contrast of coefficients.
@@ -117,7 +121,7 @@ def _inverse(hessian: np.ndarray) -> np.ndarray:
     return np.asarray((vectors / np.maximum(values, 1e-2)) @ vectors.T)
 
 
-def restricted(data: Comparisons, penalty: float = 0.1) -> Restricted:
+def restricted(data: Comparisons, penalty: float = 0.1, widest: float = WIDEST) -> Restricted:
     """Fit with coefficients integrated (restricted likelihood) and variances kept from zero.
 
     Parameters
@@ -125,14 +129,16 @@ def restricted(data: Comparisons, penalty: float = 0.1) -> Restricted:
     data
         The comparisons.
     penalty
-        Of each standard deviation: ``penalty`` log σ is added to the log likelihood, and σ²/(2·2²) taken off.
+        Of each standard deviation: ``penalty`` log σ is added to the log likelihood.
+    widest
+        And σ²/(2 widest²) is taken off.
 
     References
     ----------
     Chung, Y. et al. (2013). A nondegenerate penalized likelihood estimator for variance parameters in multilevel
     models. Psychometrika 78, 685–709.
     """
-    model = Tied(data, integrate=True, penalty=penalty, widest=WIDEST)
+    model = Tied(data, integrate=True, penalty=penalty, widest=widest)
     x = np.concatenate([start_spacings(data), np.full(model.sds, np.log(FIRST_SD))])
     settled = True
     if model.size:
@@ -158,6 +164,20 @@ def restricted(data: Comparisons, penalty: float = 0.1) -> Restricted:
     spacing, sd, _ = model.split(x)
     cuts = cut_points(spacing, data.categories)
     return Restricted(mode.coefficients, covariance, sd, cuts, x, spread, tuple(slopes), settled)
+
+
+def runaway(data: Comparisons, sd: np.ndarray) -> bool:
+    """Tell whether a standard deviation is one that Laplace's method makes up.
+
+    Where most levels saw a system once or twice and systems have few comparisons, its likelihood rises with σ for no
+    reason in the data; real raters and items have .4 to 1.4.
+    """
+    S = data.systems
+    return any(
+        one > RUNAWAY
+        and 2 * data.n < REPEATS * len(np.unique(np.concatenate([g * S + data.first, g * S + data.second])))
+        for one, g in zip(sd, data.groups, strict=True)
+    )
 
 
 def fit_tied(data: Comparisons) -> TiedFit:

@@ -12,7 +12,7 @@ from ordbridge.models.api import clm, clmm
 from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.preferences.fit_result import PreferenceFit, made
-from ordbridge.preferences.fitting import fit_tied
+from ordbridge.preferences.fitting import fit_tied, runaway
 from ordbridge.preferences.rows import LINKS
 from ordbridge.preferences.table import (
     PairTable,
@@ -174,7 +174,10 @@ def _tied(
     engine: str,
     said: tuple[Finding, ...],
 ) -> PreferenceFit:
-    solution = fit_tied(table.coded(groups, position, link))
+    data = table.coded(groups, position, link)
+    solution = fit_tied(data)
+    if runaway(data, solution.sd):
+        said = (*said, found("preferences-made-up"))
     if not solution.converged:
         said = (*said, found("preferences-not-converged"))
     if engine == "r":
