@@ -120,7 +120,7 @@ def analyse(
     ...            "rating": quality + [q + 2 - 3 * (i % 9 == 0) for i, q in enumerate(quality)]}
     >>> result = analyse(ratings)
     >>> print(result.answer)
-    These 2 raters agree only slightly: Krippendorff's alpha .22 (95% CI −.03 to .44, ordinal).
+    These 2 raters agree only slightly: Krippendorff's alpha .22 (95% CI .00 to .47, ordinal).
     Averages over both raters are reliable (.84); single ratings are not (.72).
     >>> [finding.code for finding in result.findings]
     ['rank-alike-levels-differ', 'more-raters']

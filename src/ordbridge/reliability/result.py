@@ -333,7 +333,7 @@ def agreement_line(alpha: Coefficient, level: str, subject: str = "") -> str:
     --------
     >>> from ordbridge.reliability import krippendorff_alpha
     >>> agreement_line(krippendorff_alpha([[1, 1], [2, 2], [3, 3], [4, 4], [1, 2]] * 10), "ordinal")
-    "These 2 raters agree substantially: Krippendorff's alpha .89 (95% CI .72 to .95, ordinal)."
+    "These 2 raters agree substantially: Krippendorff's alpha .89 (95% CI .71 to .95, ordinal)."
     """
     label = interpretation.benchmark(alpha, "landis_koch")
     value = f"Krippendorff's alpha {r_text(alpha.estimate)}"
