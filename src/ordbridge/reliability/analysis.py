@@ -123,7 +123,7 @@ def analyse(
     These 2 raters agree only slightly: Krippendorff's alpha .22 (95% CI .00 to .47, ordinal).
     Averages over both raters are reliable (.84); single ratings are not (.72).
     >>> [finding.code for finding in result.findings]
-    ['rank-alike-levels-differ', 'more-raters']
+    ['disagree-ranking-unclear', 'more-raters']
     """
     roles = {"participant": participant, "item": item, "system": system, "rating": rating, "criterion": criterion}
     study = read_for(source, level, scale, roles)
