@@ -80,7 +80,7 @@ COMMA = {"severity": "minor", "error_type": ["Fluency", "Punctuation"]}
 
 
 def test_campaigns_without_documents_have_times_in_their_place(tmp_path: Path) -> None:
-    """The start was taken for the document: every rating had an item of its own, and systems of one language were lost."""
+    """The start was taken for the document: each rating had an item of its own, and one language was lost."""
     keys = [
         (who, pair, system, number)
         for who in range(3)
@@ -588,3 +588,9 @@ def test_scores_that_were_computed_are_no_slips(tmp_path: Path) -> None:
     rows[3] = ("t1", "B", -999)
     coded = ob.check(csv(tmp_path / "g.csv", "seg_id,system,score", rows), participant="none")
     assert "outside-scale" in {one.code for one in coded.findings}
+
+
+def test_none_among_numbers_is_a_missing_number(tmp_path: Path) -> None:
+    rows = [(f"t{i}", s, "None" if i % 9 == 0 else -((i * 7 + k) % 25)) for i in range(40) for k, s in enumerate("AB")]
+    found = ob.check(csv(tmp_path / "f.csv", "seg_id,system,score", rows), participant="none")
+    assert not {one.code for one in found.findings if one.severity == "error"}

@@ -69,7 +69,8 @@ def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
     if unique[0] == -unique[-1] < -1 and (unique == np.round(unique)).all() and len(unique) > 2 * unique[-1]:
         return np.zeros(len(values), dtype=bool)  # from −2 to 2, each of which was given
     span = max(high - low, 1.0)
-    if len(unique) > MOST_CATEGORIES + 3 and (unique != np.round(unique)).mean() > 0.5:  # means, z-scores, penalties
+    computed = unique[-1] <= 0 or (unique != np.round(unique)).mean() > 0.5  # penalties, means, z-scores
+    if computed and len(unique) > MOST_CATEGORIES + 3:
         return np.isin(np.abs(values), NINES) & ((values < low - span) | (values > high + span))
     below = values < (0.0 if low >= 0 else low - span)
     above = values >= high + max(span, 3.0)
