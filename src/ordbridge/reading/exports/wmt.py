@@ -69,9 +69,12 @@ def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     columns["item"], split = _items(columns)
     if split is not None:
         notes.append(noticed("segments-of-tasks", n=split))
+    if "document" in columns:
+        columns["document"] = [_document(cell) for cell in columns["document"]]
     pairs = [f"{a}-{b}" for a, b in zip(columns["source language"], columns["target language"], strict=True)]
     if len(set(pairs)) > 1:
-        columns["item"] = [f"{pair} {item}" for pair, item in zip(pairs, columns["item"], strict=True)]
+        for name in {"item", "document"} & columns.keys():
+            columns[name] = [f"{pair} {own}" for pair, own in zip(pairs, columns[name], strict=True)]
         notes.append(noticed("language-pairs"))
     marks = "errors" if "errors" in columns else None
     hints = Hints({"participant": "annotator", "item": "item", "system": "system"}, ("score",), marks=marks)
