@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ordbridge.app import analyses, next_study
 from ordbridge.app.given import FILES
 from ordbridge.app.jobs import GIGABYTES, Jobs, TabStudy
-from ordbridge.app.wording import unforeseen
+from ordbridge.app.work import unforeseen
 from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
 from ordbridge.support.writing import FULL
