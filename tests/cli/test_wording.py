@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 import ordbridge as ob
@@ -11,6 +15,7 @@ from ordbridge.cli import main
 from ordbridge.errors import InputError
 from ordbridge.support.naming import in_python, names_as
 
+PACKAGE = Path(ob.__file__).parent
 HOWCROFT = ("--preset", "howcroft2021", "--variance", "low")
 
 
@@ -114,3 +119,16 @@ def test_the_command_line_keeps_such_names_too(tmp_path, capsys):
 def test_values_are_quoted_as_a_shell_needs_them(tmp_path, capsys):
     assert main(["compare", hostile(tmp_path), "--engine", "fast", "--reference", "a b"]) == 2
     assert "--reference 'a b' is not a system" in capsys.readouterr().err
+
+
+def test_no_error_writes_the_name_of_an_argument_itself():
+    """``raters=0`` and ``rating=`` in a message come from ``arg``, which knows what the surface calls them."""
+    code = r"ordered=True|categories=\[|dtype=|power\.Grid\(|first=…|thresholds=\("  # Python for Python's users
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        raised = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Raise)]
+        for text in (one for node in raised for one in ast.walk(node) if isinstance(one, ast.Constant)):
+            named = re.search(r"(?<![\w.\-])[a-z_]{2,}=(?![=\d])|`[a-z_]+`", str(text.value))
+            if named and not re.search(code, text.value):
+                found.append(f"{file.relative_to(PACKAGE)}:{text.lineno}: {text.value}")
+    assert not found, "\n".join(found)

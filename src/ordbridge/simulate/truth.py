@@ -148,9 +148,9 @@ class Truth:
         for group in ("participant", "item"):
             shared, own = self._alike(group)
             if self.systems * shared + own < 0:
+                sd, corr = (arg(name, getattr(self, name)) for name in (f"{group}_sd", f"{group}_corr"))
                 raise InputError(
-                    f"no {self.systems} systems can vary alike with {group}_sd={getattr(self, f'{group}_sd')} and "
-                    f"{group}_corr={getattr(self, f'{group}_corr'):g}; give a correlation nearer to 0"
+                    f"no {self.systems} systems can vary alike with {sd} and {corr}; give a correlation nearer to 0"
                 )
 
     def _alike(self, group: str) -> tuple[float, float]:
