@@ -186,14 +186,14 @@ def _roles(
             if len(unknown) > 1:
                 raise InputError(_several_unknown(sheet, columns, titles, factors, roles, left))
             left = [role for role in left if role != "participant"] or left if "participant" in taken else left
-            ways = [
-                f"{arg('columns', _pattern(titles[0], {**known, role: factor[0]}))} if each is {WHAT[role]}"
+            ways = "".join(
+                f"{arg('columns', _pattern(titles[0], {**known, role: factor[0]}))} if each is {WHAT[role]}, "
                 for role in left
-            ]
-            ways.append(f"{arg('rating')} with those that are ratings")
+            )
             raise InputError(
                 f"the columns {listed(columns)} of {sheet.name} hold ratings, but their names do not say what they "
-                f"differ in ({listed(labels)}); give {', or '.join(ways)}"
+                f"differ in ({listed(labels)}); give {ways}{'or ' if ways else ''}{arg('rating')} with "
+                "those that are ratings"
             )
         roles[place] = role
         taken.add(role)
