@@ -147,7 +147,7 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
     systems = sorted(set(column.to_pylist()))
     if len(systems) < 2:
-        raise InputError(f"there is one system only, {systems[0]!r}, and nothing to compare it with")
+        raise InputError(f"there is only one system, {systems[0]!r}, so there is nothing to compare")
     if reference is not None and reference not in systems:
         raise InputError(
             f"{arg('reference', reference)} is not a system; the systems are {', '.join(map(repr, systems))}"

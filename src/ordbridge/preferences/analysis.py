@@ -83,7 +83,7 @@ class PreferenceAnalysis:
 def analyse(table: PairTable, criterion: str | None, link: str, engine: str, checks: bool = True) -> PreferenceAnalysis:
     """Analyse one criterion; without ``checks`` only what the tests and intervals need."""
     if len(table.systems) < 2:
-        raise InputError("there is one system only: nothing is compared")
+        raise InputError("there is only one system, so there is nothing to compare")
     require_answers(table)
     require_connected(table)
     ranked = looks_ranked(table)
