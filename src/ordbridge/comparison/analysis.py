@@ -291,7 +291,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     ratings, ready = ready, _in_categories(ready, scale)
     structure = _structure(ready, scale, asked)
     if len(scale.labels) == 1:
-        raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
+        raise InputError(f"all ratings are {scale.labels[0]}, so there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
     fit, notes = _fitted(ready, structure, asked, bool(separated))
     notes += [one for one in fit.estimates.findings if one.code == LAPLACE]
