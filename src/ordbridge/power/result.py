@@ -150,10 +150,6 @@ class Run(Result):
             f"{failed:,} failed fits); dotted: 80 % and alpha = {self.alpha:g}",
         )
 
-    def results(self) -> str:
-        """Return the answer as a paragraph."""
-        return " ".join(f"{line[0].upper()}{line[1:]}" for line in self.answer.splitlines())
-
     def figures(self) -> Figures:
         """Return power over the effect, where the grid has one."""
         drawable = "effect" in self._power.column_names and self._power.num_rows

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ordbridge import __version__
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results import citations
 from ordbridge.results.finding import Finding
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import columns_taken, listed, p_text
@@ -19,12 +20,7 @@ __all__ = ["PreferenceComparison"]
 
 MOST_NAMED = 4
 MOST_SENTENCES = 40
-REFERENCES = (
-    "Agresti, A. (1992). Analysis of ordinal paired comparison data. Applied Statistics 41, 287–297.",
-    "Bradley, R. A. & Terry, M. E. (1952). Rank analysis of incomplete block designs. Biometrika 39, 324–345.",
-    "Chung, Y. et al. (2013). A nondegenerate penalized likelihood estimator for variance parameters in multilevel "
-    "models. Psychometrika 78, 685–709.",
-)
+LINE = "\n"
 
 
 def percent(value: float) -> str:
@@ -102,7 +98,7 @@ class PreferenceComparison(Result):
 
     @property
     def answer(self) -> str:  # type: ignore[override]
-        """Who beats whom how often, in a line for each criterion."""
+        """Who beats whom how often: of one criterion in a line or two, of several in a line for each."""
         return "\n".join(self._headline(criterion) for criterion in self.criteria)
 
     def _headline(self, criterion: str | None) -> str:
@@ -116,7 +112,7 @@ class PreferenceComparison(Result):
         said = f"{of}{best['system']} is preferred most: it wins {percent(best['win_rate'])} % against the others"
         said += f", {self._population(criterion)}."
         pair = next((p for p in pairs if {p["system_a"], p["system_b"]} == {best["system"], rest["system"]}), None)
-        return said if pair is None else f"{said} {self._sentence(pair)}."
+        return said if pair is None else f"{said}{' ' if of else LINE}{self._sentence(pair)}."
 
     def _sentence(self, row: Mapping[str, Any]) -> str:
         level = 100 * float(self.settings["conf_level"])
@@ -203,8 +199,8 @@ class PreferenceComparison(Result):
 
     def results(self) -> str:
         """Return the answer, and every pair of systems, in sentences."""
-        rest = self.sentences if self.pairs.num_rows > 1 else ()
-        return " ".join([*self.answer.splitlines(), *rest[:MOST_SENTENCES]])
+        said = " ".join(self.answer.splitlines())
+        return " ".join([said, *[pair for pair in self.sentences if pair not in said][:MOST_SENTENCES]])
 
     def sections(self) -> Sequence[Section]:
         """Return the pictures, the pairs, the checks, and what is behind them."""
@@ -234,21 +230,45 @@ class PreferenceComparison(Result):
     def methods(self) -> str:
         """Return the paragraph for the methods section."""
         model, s = self.models.to_pylist()[0], self.settings
+        tests = set(self.pairs["test"].to_pylist())
+        penalty = " Variances were kept from zero by a weak penalty (Chung et al. 2013)." if model["random"] else ""
+        if tests == {"sign"}:
+            how = "by an exact sign test over raters or items, whichever are fewer"
+            return f"{self._compared()} were tested {how}, with ordbridge {__version__}."
         random = (
             f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
         )
         several = s["comparisons"] > 1 and s["adjust"] != "none"
-        corrected = f", corrected by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)" if several else ""
+        corrected = f", and p-values corrected for multiple comparisons ({s['adjust'].capitalize()}, {s['comparisons']})"
+        tested = "Wald tests"
+        if "robust t" in tests:
+            within = "item" if self.design["items"][0].as_py() else "rater"
+            tested = f"t tests with standard errors that allow for correlation within an {within}"
+        elif random:
+            tested = "t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom"
+        about = f" and are {self._population(self.criteria[0])}" if random else ""
         return (
-            f"Comparisons were analysed with a {model['model']} ({s['link']} link){random} by ordbridge {__version__}. "
-            "Win rates split ties and average over new raters and items. "
-            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom"
-            f"{corrected}."
+            f"{self._compared()} were analysed with a {model['model']} ({s['link']} link){random}, "
+            f"by ordbridge {__version__}.{penalty} Win rates split ties{about}. "
+            f"Pairs were compared by {tested}{corrected if several else ''}."
         )
+
+    def _compared(self) -> str:
+        design = self.design.to_pylist()
+        who = [f"{design[0][key]:,} {key}" for key in ("raters", "items") if design[0][key]]
+        of = f"{sum(row['comparisons'] for row in design):,} comparisons of {len(self.systems)} systems"
+        return f"{of} ({', '.join(who)})" if who else of
 
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""
-        return [f"ordbridge {__version__}.", *REFERENCES]
+        model, tests = self.models.to_pylist()[0], set(self.pairs["test"].to_pylist())
+        used = [] if tests == {"sign"} else [citations.PREFERENCES[model["model"].removesuffix(" model")]]
+        if model["random"]:
+            used += [citations.PREFERENCES["random"], citations.COMPARISONS["t"]]
+        used += [citations.PREFERENCES["robust"]] if "robust t" in tests else []
+        if self.settings["comparisons"] > 1:
+            used += [work for name, work in citations.COMPARISONS.items() if name in (self.settings["adjust"], "letters")]
+        return [f"ordbridge {__version__}.", *used]
 
 
 def _share(value: float | None) -> str | None:

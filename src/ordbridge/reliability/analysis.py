@@ -316,7 +316,7 @@ def _averages(
     """Add the reliability of single ratings and averages; return what to say of them, and what more raters give."""
     what = ITEM if ratings.text == "item" else TEXT
     k = len(ratings.raters) if ratings.crossed else split.per_text
-    over = f"{k:.1f} ratings of each {what}"
+    over = f"{k:.1f}".removesuffix(".0") + f" ratings of each {what}"
     if ratings.crossed:
         over = "both raters" if k == 2 else f"all {k} raters"
     told = (

@@ -119,8 +119,8 @@ class Reliability(Result):
         if all(one.crossed for one in self.ratings.values()):
             each = f"every {'item' if first.text == 'item' else 'text'} rated by all"
         else:
-            each = f"{rated / sum(len(one.items) for one in self.ratings.values()):.1f} per {first.text.split()[0]}"
-            each = f"{rated:,} ratings, {each}"
+            each = f"{rated / sum(len(one.items) for one in self.ratings.values()):.1f}".removesuffix(".0")
+            each = f"{rated:,} ratings, {each} per {first.text.split()[0]}"
         return f"{raters:,} raters, {items:,} {first.texts}{criteria}; {each}."
 
     def main(self) -> Sequence[ShownTable]:

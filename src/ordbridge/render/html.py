@@ -228,7 +228,7 @@ def page(result: Result, repeat: str = "") -> Page:
         if finding.severity != "note":
             made.warning(finding.text)
     made.sentences(finding.text for finding in result.findings if finding.severity == "note")
-    for section in result.sections():
+    for section in sorted(result.sections(), key=lambda one: one.folded):  # numbers of figures follow the page
         if section.folded:
             with made.folded(section.title):
                 _add_blocks(made, section.blocks, figures)
