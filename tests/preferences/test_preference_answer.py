@@ -57,7 +57,7 @@ def test_real_file_from_the_bare_command(shared: Path, capsys: pytest.CaptureFix
         pytest.skip("the real files are not here")
     assert main(["compare", str(path), "--json", "-", "--quiet"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["answer"].startswith("turk is preferred most: it wins 83 % against the others")
+    assert told["answer"].startswith("turk is preferred most: it wins 83% against the others")
     differ = [row["p_adjusted"] < 0.05 for row in told["tables"]["pairs"]]
     assert sum(differ) == 11 and len(differ) == 15  # as a bootstrap of the items says
 

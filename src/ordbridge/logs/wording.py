@@ -28,9 +28,9 @@ def score(value: float, percent: bool) -> str:
     Examples
     --------
     >>> score(56.32, True), score(3.1, False)
-    ('56.3 %', '3.10')
+    ('56.3%', '3.10')
     """
-    return f"{value:.1f} %" if percent else f"{value:.2f}"
+    return f"{value:.1f}%" if percent else f"{value:.2f}"
 
 
 def points(value: float, percent: bool, sign: bool = False) -> str:

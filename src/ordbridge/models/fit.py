@@ -95,7 +95,7 @@ class Fit(Fitted, Result):  # type: ignore[override]
         return Figures(self.draw())
 
     def plot(self, thresholds: bool = False) -> Figure:
-        """Draw the coefficients with their 95 % intervals, with those of the thresholds if they are asked for."""
+        """Draw the coefficients with their 95% intervals, with those of the thresholds if they are asked for."""
         return forest(self, thresholds, partial(fit_words.named, self))
 
     def methods(self) -> str:

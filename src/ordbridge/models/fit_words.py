@@ -50,7 +50,7 @@ def answer(fit: Fit) -> str:
     if len(effects) == 1:
         (sentence,) = effects.values()
         return sentence if differ else f"No clear effect of {sentence}"
-    level = "at the 5 % level, after Holm's correction"
+    level = "at the 5% level, after Holm's correction"
     which = f": {', '.join(differ)}" if differ else ""
     return f"{len(differ) or 'None'} of {len(effects)} coefficients differ from 0 {level}{which}."
 
@@ -76,7 +76,7 @@ def coefficients(fit: Fit, conf_level: float = 0.95) -> ShownTable:
 
 def picture(fit: Fit) -> ShownPicture | None:
     """Return the picture of the coefficients."""
-    return ShownPicture("coefficients", "Coefficients with 95 % intervals") if fit.converged else None
+    return ShownPicture("coefficients", "Coefficients with 95% intervals") if fit.converged else None
 
 
 def sentences(fit: Fit) -> list[str]:
@@ -86,7 +86,7 @@ def sentences(fit: Fit) -> list[str]:
 
 def model_table(fit: Fit, conf_level: float = 0.95) -> ShownTable:
     """Return the whole model as papers print it: coefficients, thresholds, standard deviations of random effects."""
-    level = f"{100 * conf_level:g} % CI"
+    level = f"{100 * conf_level:g}% CI"
     statistic = "t" if fit.problem.model in ("lm", "lmer") else "z"
     rows = []
     order = ("fixed", "scale", "nominal", "threshold")
@@ -137,7 +137,7 @@ def sections(fit: Fit, pictured: bool = True) -> list[Section]:
     """
     words: list[Block] = []
     if fit.converged and not pictured:
-        words = [ShownPicture("coefficients", "Coefficients with 95 % intervals"), _read_aloud(fit, coefficients(fit))]
+        words = [ShownPicture("coefficients", "Coefficients with 95% intervals"), _read_aloud(fit, coefficients(fit))]
     words.append(Bullets(tuple(f"Levels of {line}." for line in factor_lines(fit))))
     found = [Section("Coefficients" if fit.converged else "Where the optimiser ended", tuple(words))]
     tidy = fit.tidy()
@@ -156,7 +156,7 @@ def sections(fit: Fit, pictured: bool = True) -> list[Section]:
 
 
 def _effects(fit: Fit) -> dict[tuple[str, bool], str]:
-    """Return a sentence per coefficient, by its name and whether it differs from 0 at the 5 % level.
+    """Return a sentence per coefficient, by its name and whether it differs from 0 at the 5% level.
 
     Several coefficients are several tests: what is called different is so after Holm's correction.
     """

@@ -76,7 +76,8 @@ def _repeated(options: pa.Table, systems: int) -> str:
     """Say how probably a second study of the first design would put several systems in the same order."""
     if systems < 3 or not options.num_rows:
         return ""
-    return f" A second such study would rank all {systems} systems alike {options['same_order'][0].as_py():.0%} of the time."
+    same = options["same_order"][0].as_py()
+    return f" A second such study would rank all {systems} systems alike {same:.0%} of the time."
 
 
 def _options(question: Question, shown: Simulated) -> Iterator[tuple[str, int]]:

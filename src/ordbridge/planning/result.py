@@ -156,7 +156,7 @@ class Plan(Result):
             table["effect"] = [row["effect"] for _, row in rows]
         best = frozenset(place for place, (_, row) in enumerate(rows) if row["recommended"])
         caption = (
-            f"Designs by cost; power to find the difference at alpha {self.settings['alpha']:g}, with 95 % intervals"
+            f"Designs by cost; power to find the difference at alpha {self.settings['alpha']:g}, with 95% intervals"
         )
         return ShownTable(pa.table(table), caption, NAMES | self._cost, marked=best)
 
@@ -175,7 +175,7 @@ class Plan(Result):
         """Return the methods paragraph."""
         asked = self.settings
         effect = "the smallest detectable effect" if asked["effect"] == "smallest" else (
-            f"an effect of {', '.join(f'{e:g}' for e in asked['effect'])} latent units"
+            f"an effect of {', '.join(dict.fromkeys(f'{e:.3g}' for e in asked['effect']))} latent units"
         )  # fmt: skip
         source = {"pilot": "the estimates of a pilot study", "truth": "assumed parameters"}.get(
             asked["source"], f"the parameters of {asked['source']}"
@@ -189,7 +189,7 @@ class Plan(Result):
         return (
             f"The size of the study was planned by simulation: {asked['datasets']} datasets (seed {asked['seed']}) "
             f"were drawn from {source} with {effect} and analysed by {model}, with "
-            f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95 % "
+            f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95% "
             f"interval of its power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of "
             f"the datasets was spent.{compared(asked['names'])}{sizes} {self._chosen()}"
         )

@@ -146,7 +146,7 @@ def counted_words(asked: Mapping[str, Any]) -> str:
 
 
 def power_words(c: Candidate) -> str:
-    """Say the power of a design with its 95 % interval.
+    """Say the power of a design with its 95% interval.
 
     Examples
     --------

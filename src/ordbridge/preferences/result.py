@@ -48,7 +48,7 @@ class PreferenceComparison(Result):
     pairs
         criterion, system_a (the better one), system_b, win_rate, conf_low, conf_high, win, tie, log_odds, std_error,
         df, p_value, p_adjusted, observed (in direct comparisons), n (of these), test, naive_p_value (without raters
-        and items). Intervals exclude 50 % exactly where ``p_adjusted`` is below 1 − conf_level.
+        and items). Intervals exclude 50% exactly where ``p_adjusted`` is below 1 − conf_level.
     checks
         Position effect, intransitivity, circular triads, agreement on the same pair.
     models, design
@@ -109,7 +109,7 @@ class PreferenceComparison(Result):
         best, rest = ranking[0], ranking[1]
         if best["win_rate"] is None:
             return f"{of}{best['system']} never lost a point against the others and ranks first of {len(ranking)}."
-        said = f"{of}{best['system']} is preferred most: it wins {percent(best['win_rate'])} % against the others"
+        said = f"{of}{best['system']} is preferred most: it wins {percent(best['win_rate'])}% against the others"
         said += f", {self._population(criterion)}."
         pair = next((p for p in pairs if {p["system_a"], p["system_b"]} == {best["system"], rest["system"]}), None)
         return said if pair is None else f"{said}{' ' if of else LINE}{self._sentence(pair)}."
@@ -119,8 +119,8 @@ class PreferenceComparison(Result):
         rate, p = percent(row["win_rate"]), row["p_adjusted"]
         interval = ""
         if row["conf_low"] is not None:
-            interval = f"{level:g}% CI {percent(row['conf_low'])} to {percent(row['conf_high'])} %, "
-        said = f"{row['system_a']} beats {row['system_b']} in {rate} % of comparisons ({interval}{p_text(p)})"
+            interval = f"{level:g}% CI {percent(row['conf_low'])} to {percent(row['conf_high'])}%, "
+        said = f"{row['system_a']} beats {row['system_b']} in {rate}% of comparisons ({interval}{p_text(p)})"
         return said if p < self.alpha else f"No clear difference: {said}"
 
     def _population(self, criterion: str | None) -> str:
@@ -143,7 +143,7 @@ class PreferenceComparison(Result):
         n = sum(row["comparisons"] for row in design)
         who = [f"{design[0][key]:,} {key}" for key in ("raters", "items") if design[0][key]]
         ties = sum(row["comparisons"] * row["ties"] for row in design) / n
-        shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)} % ties"])
+        shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)}% ties"])
         random = f" with random {model['random']}" if model["random"] else ""
         return f"{shown}; {model['model']}{random}. Win rates split ties."
 
@@ -194,7 +194,7 @@ class PreferenceComparison(Result):
 
     def picture(self) -> ShownPicture:
         """Return the picture of win rates."""
-        level = f"{100 * float(self.settings['conf_level']):g} %"
+        level = f"{100 * float(self.settings['conf_level']):g}%"
         return ShownPicture("win_rates", f"Win rates against the mean opponent, ties split, with {level} intervals")
 
     def results(self) -> str:
@@ -239,7 +239,9 @@ class PreferenceComparison(Result):
             f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
         )
         several = s["comparisons"] > 1 and s["adjust"] != "none"
-        corrected = f", and p-values corrected for multiple comparisons ({s['adjust'].capitalize()}, {s['comparisons']})"
+        corrected = (
+            f", and p-values corrected for multiple comparisons ({s['adjust'].capitalize()}, {s['comparisons']})"
+        )
         tested = "Wald tests"
         if "robust t" in tests:
             within = "item" if self.design["items"][0].as_py() else "rater"
@@ -267,16 +269,18 @@ class PreferenceComparison(Result):
             used += [citations.PREFERENCES["random"], citations.COMPARISONS["t"]]
         used += [citations.PREFERENCES["robust"]] if "robust t" in tests else []
         if self.settings["comparisons"] > 1:
-            used += [work for name, work in citations.COMPARISONS.items() if name in (self.settings["adjust"], "letters")]
+            used += [
+                work for name, work in citations.COMPARISONS.items() if name in (self.settings["adjust"], "letters")
+            ]
         return [f"ordbridge {__version__}.", *used]
 
 
 def _share(value: float | None) -> str | None:
-    return None if value is None else f"{percent(value)} %"
+    return None if value is None else f"{percent(value)}%"
 
 
 def _range(row: Mapping[str, Any]) -> str | None:
-    return None if row["conf_low"] is None else f"{percent(row['conf_low'])} to {percent(row['conf_high'])} %"
+    return None if row["conf_low"] is None else f"{percent(row['conf_low'])} to {percent(row['conf_high'])}%"
 
 
 def _ranks(row: Mapping[str, Any]) -> str | None:

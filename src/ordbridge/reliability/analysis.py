@@ -414,7 +414,7 @@ def _checklist(
     about = f"{conf_level:.0%} jackknife intervals, {describe_raters_as(first, raters)}" if conf_level else "none"
     answers.append(("Intervals", about))
     answers.append(("Scales of interpretation", "; ".join(interpretation.SCALES.values())))
-    answers.append(("Words", "the highest that holds with a probability of 95 % (Gwet's benchmarking)"))
+    answers.append(("Words", "the highest that holds with a probability of 95% (Gwet's benchmarking)"))
     variants = {row["coefficient"]: row["definition"] for row in coefficients if row.get("definition")}
     answers += [(f"Coefficient: {name}", definition) for name, definition in variants.items()]
     rows: list[dict[str, Any]] = [{"what": what, "answer": answer} for what, answer in answers]

@@ -59,12 +59,12 @@ class Reliability(Result):
         Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
     interpretations
         The highest words of Krippendorff, Landis & Koch (agreement) and Rosenthal (correlation) that hold with a
-        probability of 95 %.
+        probability of 95%.
     pairs
         Cohen's κ and Goodman & Kruskal's γ of every two raters with common items, side by side.
     raters
         Each rater's leniency (points above the others; below 0 is strict) and consistency, mean κ and γ with the
-        others, and whether and why the rater is an outlier on this criterion, at a false discovery rate of 5 %.
+        others, and whether and why the rater is an outlier on this criterion, at a false discovery rate of 5%.
     categories
         How often each rater used each category.
     checklist

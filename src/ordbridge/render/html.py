@@ -39,10 +39,11 @@ ASIDE = re.compile(r"(.*\S) (\([^()]*\))\.?")
 NUMBERS = re.compile(r"[-−+<>]? ?[\d.,]+ ?%?|–")
 UNIT = re.compile(r"(\d) (points|items|ratings)")
 TOGETHER = (
-    (re.compile(r"(\d) ?%"), "\\1\u00a0%"),
+    (re.compile(r"(\d) %"), "\\1%"),
     (re.compile(r"(?<!\w)([^\W\d_]) ([=<>≤≥]) (?=[−-]?[\d.])"), "\\1\u00a0\\2\u00a0"),
 )
-"""What no line break may separate: a number and its per cent, a letter and what it equals."""
+"""What no line break may separate: a letter and what it equals; a number and its per cent are one word."""
+CODE = re.compile("`([^`<]+)`")  # an option, as findings mark it
 
 
 class Page:
@@ -293,7 +294,7 @@ def _prose(text: str) -> str:
     """Return a sentence for a page, escaped, with numbers and their units on one line."""
     for pattern, kept in TOGETHER:
         text = pattern.sub(kept, text)
-    return for_html(text)
+    return CODE.sub("<code>\\1</code>", for_html(text))
 
 
 @lru_cache

@@ -330,7 +330,7 @@ def _same_spread(factor: str, equal: _Attempt, unequal: _Attempt, spread: pa.Tab
         return f"{question} It cannot be said: {(unequal.note or equal.note).rstrip('.')}."
     test = _ratio(equal.usable, unequal.usable)
     first, second, *others = spread.to_pylist()
-    sizes = f"those of {second['level']} are {second['estimate']:.2f} times as wide as those of {first['level']}"
+    sizes = f"ratings of {second['level']} spread {second['estimate']:.2f} times as wide as those of {first['level']}"
     sizes += "".join(f", of {row['level']} {row['estimate']:.2f} times" for row in others)
     different = test["p_value"] is not None and test["p_value"] < LEVEL
     answer = "Yes: residuals are not equally wide" if different else "No evidence of it"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def forest(fit: Fit, thresholds: bool = True, named: Callable[[str], str] = str) -> Figure:
-    """Draw the coefficients with their 95 % intervals, those of the predictors in blue, thresholds in grey.
+    """Draw the coefficients with their 95% intervals, those of the predictors in blue, thresholds in grey.
 
     Scale effects are named so, because they have the names of effects on location.
 
