@@ -376,7 +376,7 @@ def test_equivalence_is_planned_and_its_margin_kept():
         ({"effect": 0.5, "goal": Goal("equivalence", 0.4)}, "0.5, is not within the margin"),
         ({"effect": -0.4, "goal": Goal("non-inferiority", 0.4)}, "-0.4, is not within the margin"),
         ({"effect": "smallest", "goal": Goal("equivalence", 0.4)}, "is that of a difference"),
-        ({"goal": Goal("equivalence")}, "needs a `margin`"),
+        ({"goal": Goal("equivalence")}, "needs margin="),
         ({"effect": 0.5, "calibrate": True, "null_datasets": 10}, "10 datasets .* are too few .* at least 19"),
     ],
 )

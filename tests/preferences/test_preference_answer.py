@@ -101,7 +101,11 @@ def test_letters_and_ranks_follow_from_the_pairs(found: PreferenceComparison) ->
 
 def test_sentences_are_short_and_say_for_whom(found: PreferenceComparison) -> None:
     assert "for new raters and items" in found.answer
-    for sentence in (*found.answer.replace("\n", " ").split(". "), *found.sentences, *(one.text for one in found.findings)):
+    for sentence in (
+        *found.answer.replace("\n", " ").split(". "),
+        *found.sentences,
+        *(one.text for one in found.findings),
+    ):
         assert len(sentence.split()) <= 25, sentence
 
 

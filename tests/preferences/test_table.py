@@ -98,8 +98,8 @@ def test_unused_end_category_does_not_move_the_centre(pairs: pd.DataFrame) -> No
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ([2, 3, 3], "give categories=K"),
-        ([0, 1, 2], "code them 1"),
+        ([2, 3, 3], "give categories="),
+        ([0, 1, 2], "Code them 1"),
         ([1.5, 2, 3], "must be integers"),
         (["a", "B", "yes"], "row 3: the answer 'yes'"),
     ],

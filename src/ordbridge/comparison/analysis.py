@@ -27,6 +27,7 @@ from ordbridge.models.kinds import KINDS
 from ordbridge.models.laplace_check import LAPLACE
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
@@ -148,7 +149,9 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
     if len(systems) < 2:
         raise InputError(f"there is one system only, {systems[0]!r}, and nothing to compare it with")
     if reference is not None and reference not in systems:
-        raise InputError(f"reference={reference!r} is not a system; the systems are {', '.join(map(repr, systems))}")
+        raise InputError(
+            f"{arg('reference', reference)} is not a system; the systems are {', '.join(map(repr, systems))}"
+        )
 
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
@@ -371,7 +374,7 @@ def _as_numbers(ratings: pa.Table, scale: Scale) -> pa.Table:
 
 def _check_formula(formula: str, ready: pa.Table) -> None:
     if "system" not in parse(formula, ready.column_names).columns:
-        raise InputError(f"formula={formula!r} does not name the column 'system', which is to be compared")
+        raise InputError(f"{arg('formula', formula)} does not name the column 'system', which is to be compared")
 
 
 def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
@@ -393,8 +396,8 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     chosen = choose(ready, as_asked, asked.beside)
     if chosen.model != asked.model:
         raise InputError(
-            f"model={asked.model!r} needs participants or items with several ratings each, of which there are none; "
-            f"use {chosen.model!r}"
+            f"{arg('model', asked.model)} needs participants or items with several ratings each, of which there are "
+            f"none; use {chosen.model!r}"
         )
     return chosen
 

@@ -18,6 +18,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.results.result import Result
 from ordbridge.support.arguments import number, proportion
+from ordbridge.support.naming import arg
 
 __all__ = ["LogPlan", "plan"]
 
@@ -134,7 +135,7 @@ def plan(
     """
     effect = number("effect_points", effect_points)
     if effect <= 0:
-        raise InputError(f"effect_points={effect_points:g} must be above 0: the difference to find")
+        raise InputError(f"{arg('effect_points', effect_points)} must be above 0: the difference to find")
     proportion("target", target), proportion("alpha", alpha)
     table = logs if isinstance(logs, pa.Table) else log_table(logs, cluster=cluster, runs=runs)
     asked = LogQuestion(scorer=scorer, task=task, errors=errors).checked()

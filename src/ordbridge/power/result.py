@@ -29,6 +29,7 @@ from ordbridge.render.layout import Figures, Section, ShownPicture
 from ordbridge.render.layout import ShownTable as Shown
 from ordbridge.results import Finding, Result, worst_first
 from ordbridge.support.arguments import proportion
+from ordbridge.support.naming import arg
 
 BEHIND = ("cell", "n_ok", "mc_error")
 """Columns that a reader does not need: the interval says what they say."""
@@ -295,7 +296,9 @@ class Run(Result):
         known, and ``p_value`` is null. Cells that are their own null are left out.
         """
         if calibrated and not self.calibration:
-            raise InputError("this run has no critical values; run it again with `null_datasets`, which adds to it")
+            raise InputError(
+                f"this run has no critical values; run it again with {arg('null_datasets')}, which adds to it"
+            )
         names = [model.name for model in self.models]
         for name in (a, b):
             if name not in names:

@@ -25,6 +25,7 @@ from ordbridge.reliability.variance_components import ITEM, TEXT, Generalizabili
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
 from ordbridge.results import Finding, found, has, worst_first
 from ordbridge.support.columns import columns
+from ordbridge.support.naming import arg
 
 MOST_RATERS = 50  # of each text, that are looked at for reliable averages
 ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", "participants-within-systems",
@@ -196,12 +197,12 @@ def _usable(study: RatingTable, force: bool) -> Sequence[Finding]:
     if "participant" not in study.table.column_names:
         raise InputError(
             f"nothing in {study.source} says who gave a rating, and agreement is between raters; name the column with "
-            "participant="
+            f"{arg('participant')}"
         )
     findings = check(study).findings
     for one in findings:
         if not force and one.severity == "error" and one.code in ("outside-scale", "criteria-in-one-column"):
-            raise InputError(f"{one.text.rstrip('.')}. To go on all the same, give force=True")
+            raise InputError(f"{one.text.rstrip('.')}. To ignore this, add {arg('force', True)}")
     return findings
 
 

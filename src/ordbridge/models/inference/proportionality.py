@@ -33,6 +33,7 @@ from ordbridge.results.finding import has
 from ordbridge.support.arguments import proportion
 from ordbridge.support.columns import columns
 from ordbridge.support.formatting import p_text
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -84,7 +85,7 @@ def assumptions(fit: Fit, factor: str | None = None, conf_level: float = 0.95) -
     if not problem.ordinal:
         raise InputError(f"these assumptions are those of clm and clmm; {problem.model} has no thresholds")
     if problem.threshold == "symmetric2":
-        raise InputError("assumptions are not known for threshold='symmetric2'; use another threshold")
+        raise InputError(f"assumptions are not known for {arg('threshold', 'symmetric2')}; use another threshold")
     trial = _Trial(fit)
     own = {part: expand(getattr(problem, part)).terms for part in ("nominal", "scale")}
     fixed = expand(problem.formula.fixed).terms
