@@ -43,7 +43,6 @@ TOGETHER = (
     (re.compile(r"(?<!\w)([^\W\d_]) ([=<>≤≥]) (?=[−-]?[\d.])"), "\\1\u00a0\\2\u00a0"),
 )
 """What no line break may separate: a letter and what it equals; a number and its per cent are one word."""
-CODE = re.compile("`([^`<]+)`")  # an option, as findings mark it
 
 
 class Page:
@@ -294,7 +293,7 @@ def _prose(text: str) -> str:
     """Return a sentence for a page, escaped, with numbers and their units on one line."""
     for pattern, kept in TOGETHER:
         text = pattern.sub(kept, text)
-    return CODE.sub("<code>\\1</code>", for_html(text))
+    return for_html(text)
 
 
 @lru_cache
