@@ -90,7 +90,7 @@ def test_next_pairs_ask_about_what_is_least_known() -> None:
     ("arguments", "sentence"),
     [
         ({"win_rate": 0.5}, "equal systems"),
-        ({"ties": 1.0}, "ties=1.0 must be"),
+        ({"ties": 1.0}, "ties=1 must be"),
         ({"rater_sd": -1}, "rater_sd=-1 must be"),
         ({"raters": 1}, "raters"),
     ],

@@ -12,9 +12,9 @@ from ordbridge import __version__
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import citations
+from ordbridge.results.compared import SystemsCompared, without_criterion
 from ordbridge.results.finding import Finding
-from ordbridge.results.result import Result
-from ordbridge.support.formatting import columns_taken, listed, p_text
+from ordbridge.support.formatting import listed, p_text
 
 __all__ = ["PreferenceComparison"]
 
@@ -35,7 +35,7 @@ def percent(value: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferenceComparison(Result):
+class PreferenceComparison(SystemsCompared):
     """Which system is preferred, how often, and how sure that is.
 
     Attributes
@@ -70,31 +70,12 @@ class PreferenceComparison(Result):
         return f"<preferences between {listed(self.systems[:6])}: {'; '.join(self.answer.splitlines())}>"
 
     @property
-    def systems(self) -> list[str]:
-        """The systems, the best of the first criterion first."""
-        return list(dict.fromkeys(self.ranking["system"].to_pylist()))
-
-    @property
-    def criteria(self) -> tuple[str | None, ...]:
-        """The criteria; a single ``None`` if there is no such column."""
-        return tuple(dict.fromkeys(self.ranking["criterion"].to_pylist()))
-
-    @property
-    def alpha(self) -> float:
-        """The level below which a corrected p-value counts as a difference."""
-        return round(1.0 - float(self.settings["conf_level"]), 12)
-
-    @property
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
         few = len(self.systems) <= MOST_NAMED
         return (
             f"Preferences between {listed(self.systems)}" if few else f"Preferences between {len(self.systems)} systems"
         )
-
-    def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
-        """Return the rows of one of the tables that are about one criterion."""
-        return [row for row in getattr(self, table).to_pylist() if row["criterion"] == criterion]
 
     @property
     def answer(self) -> str:  # type: ignore[override]
@@ -146,11 +127,6 @@ class PreferenceComparison(Result):
         shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)}% ties"])
         random = f" with random {model['random']}" if model["random"] else ""
         return f"{shown}; {model['model']}{random}. Win rates split ties."
-
-    @property
-    def columns(self) -> str:  # type: ignore[override]
-        """What was taken for what."""
-        return columns_taken(self.recognised)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -210,9 +186,13 @@ class PreferenceComparison(Result):
         pairs.append(self._pairs_grid())
         return [
             Section("Pairs", tuple(pairs)),
-            Section("Position, circles and agreement", (ShownTable(_plain(self.checks)),)),
-            Section("Model", (ShownTable(_plain(self.models)), ShownTable(_plain(self.design))), folded=True),
-            Section("All pairs in numbers", (ShownTable(_plain(self.pairs)),), folded=True),
+            Section("Position, circles and agreement", (ShownTable(without_criterion(self.checks)),)),
+            Section(
+                "Model",
+                (ShownTable(without_criterion(self.models)), ShownTable(without_criterion(self.design))),
+                folded=True,
+            ),
+            Section("All pairs in numbers", (ShownTable(without_criterion(self.pairs)),), folded=True),
         ]
 
     def figures(self) -> Figures:
@@ -287,7 +267,3 @@ def _ranks(row: Mapping[str, Any]) -> str | None:
     if row["rank_low"] is None:
         return None
     return f"{row['rank_low']}" if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}–{row['rank_high']}"
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table
