@@ -102,7 +102,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add_designs(parser: argparse.ArgumentParser) -> None:
     """Add the designs to try, and what they cost."""
     parser.add_argument(
-        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4 %% apart"
+        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4%% apart"
     )
     parser.add_argument(
         "--ratings-per-text",

@@ -29,7 +29,7 @@ from ordbridge.simulate.presets import PRESETS
 from ordbridge.support.arguments import choice, numbers, proportion, whole
 from ordbridge.support.naming import arg
 
-# A size of 5 % is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
+# A size of 5% is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
 USUAL = {"datasets": 1000, "max_per_design": 500, "null_datasets": 800}
 SLOW = {"datasets": 400, "max_per_design": 200, "null_datasets": 400}
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for

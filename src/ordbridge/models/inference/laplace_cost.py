@@ -69,7 +69,7 @@ class LaplaceCheck:
             wider = 100.0 * row["std_error_shift"] / row["std_error"]
             said.append(
                 f"{name}: the exact likelihood has its maximum {abs(moved):.3f} standard errors (± {error:.3f}) "
-                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f} % "
+                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f}% "
                 f"{'larger' if wider >= 0 else 'smaller'}; {p_text(row['p_value'])} becomes "
                 f"{p_text(row['exact_p_value'])}."
             )
