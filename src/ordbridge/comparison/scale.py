@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.reading.tables import decode_dictionary
+from ordbridge.support.naming import arg
 
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
 GRID = 101  # categories of a slider in an ordinal model
@@ -152,7 +153,7 @@ def read_magnitudes(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
         raise InputError("magnitudes are numbers, and some ratings are not; leave magnitude out") from None
     known = numbers[~np.isnan(numbers)]
     if not known.size:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     if (below := int((known <= 0).sum())) > 0:
         raise InputError(
             f"{below} of {known.size} ratings are 0 or below, and magnitudes are ratios; "
@@ -167,7 +168,7 @@ def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
     numbers = pc.fill_null(values, np.nan).to_numpy()
     used = np.unique(numbers[~np.isnan(numbers)])
     if not used.size:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     slider = used.size > MOST_CATEGORIES or (used[-1] - used[0] > WIDE and used.size > FEW_ON_WIDE)
     if slider:
         why = f"the ratings have {used.size} different values from {used[0]:g} to {used[-1]:g}, as a slider gives them"
@@ -189,12 +190,14 @@ def _labels(values: pa.ChunkedArray, levels: Sequence[str]) -> tuple[Scale, pa.A
     if not levels:
         raise InputError(
             f"the ratings are labels whose order is not known ({', '.join(map(repr, found[:12]))}); give them from "
-            f"lowest to highest by levels={list(found)!r}, in the right order"
+            f"lowest to highest by {arg('levels', list(found))}, in the right order"
         )
     if unknown := [label for label in found if label not in levels]:
-        raise InputError(f"the rating {unknown[0]!r} is not among levels={list(levels)!r}; add it where it belongs")
+        raise InputError(
+            f"the rating {unknown[0]!r} is not among {arg('levels', list(levels))}; add it where it belongs"
+        )
     if not found:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     first = 0 if len(levels) == 2 else 1
     scores = tuple(float(first + k) for k in range(len(levels)))
     codes = pc.add(pc.index_in(values, value_set=pa.array(levels, pa.string())), first)

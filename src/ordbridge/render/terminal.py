@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ordbridge.render.cells import ShownColumn, columns_of
@@ -32,7 +32,6 @@ def text(
     more: str = "",
     notes: bool = True,
     colour: bool = False,
-    words: Callable[[str], str] = str,
 ) -> str:
     """Return a result as lines for a terminal, the same as ``print(result)`` shows.
 
@@ -54,8 +53,6 @@ def text(
         Whether to show findings that are good to know only.
     colour
         Whether the answer is bold and cautions are yellow.
-    words
-        What findings are passed through, such as arguments into options.
     """
     lines = [(line, BOLD) for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
     for grid in result.brief():
@@ -73,7 +70,7 @@ def text(
         room = result.most_lines - len(lines) - len(below) - len(columns) - len(options) - 1
         columns = _first(columns, len(columns) + min(room - (1 if shown else 0), 0), width)
         room = max(room, 1)
-    below += [*_findings(shown, words, width, room), *_plain([*columns, *options])]
+    below += [*_findings(shown, width, room), *_plain([*columns, *options])]
     lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
         inside = [line for block in section.blocks for line in _block(block, tables or width)]
@@ -94,9 +91,7 @@ def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:
     return [(line, "") for line in lines]
 
 
-def _findings(
-    findings: Sequence[Finding], words: Callable[[str], str], width: int, most: int | None
-) -> list[tuple[str, str]]:
+def _findings(findings: Sequence[Finding], width: int, most: int | None) -> list[tuple[str, str]]:
     """Return a line or more for each finding; those that may change the answer begin with an exclamation mark.
 
     Where there is room for ``most`` lines only, the least severe are counted instead.
@@ -104,7 +99,7 @@ def _findings(
     lines: list[tuple[str, str]] = []
     for shown, finding in enumerate(findings):
         note = finding.severity == "note"
-        its = _wrapped(words(finding.text), width, "    " if note else "  ! ", "    ")
+        its = _wrapped(finding.text, width, "    " if note else "  ! ", "    ")
         if most is not None and len(lines) + len(its) > most - (shown < len(findings) - 1):
             rest = findings[shown:]
             mark = "! " if any(one.severity != "note" for one in rest) else "  "
