@@ -94,7 +94,7 @@ def test_the_sentence_names_systems_direction_and_size(study):
     low, high = f"{row['conf_low']:.2f}", f"{row['conf_high']:.2f}"
     wanted = f"B is rated {row['difference']:.2f} points higher than A (95% CI {low} to {high}, p < .001)"
     assert found.sentences[0].startswith(wanted)
-    assert f"{100 * row['superiority']:.0f} % of the time" in found.sentences[0]
+    assert f"{100 * row['superiority']:.0f}% of the time" in found.sentences[0]
     against = compared(study(quality=(0.0, 1.0)), reference="B")
     low, high = high, low
     assert f"A is rated {row['difference']:.2f} points lower than B (95% CI {high} to {low}" in against.answer
@@ -171,7 +171,7 @@ def test_designs_of_every_kind(study, change, models, formulas):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d[d.system == "A"], "there is one system only, 'A'"),
+        (lambda d: d[d.system == "A"], "there is only one system, 'A'"),
         (
             lambda d: d[(d.participant == "p1") & (d.system == "A") | (d.participant == "p2") & (d.system == "B")],
             "2 participants, and each rated one system only",
@@ -258,7 +258,7 @@ def test_one_criterion_without_an_answer_leaves_the_others(study):
     alone = data[data.system == "A"].assign(criterion="length")
     found = compared(pd.concat([data, alone]))
     assert found.criteria == ("fluency",)
-    assert found.findings[0].text.startswith("length: not usable: there is one system only")
+    assert found.findings[0].text.startswith("length: not usable: there is only one system")
 
 
 def test_model_formula_and_test_can_be_chosen(study):

@@ -49,7 +49,7 @@ def test_always_winning_of_two_has_an_exact_test() -> None:
     raters = [f"r{k}" for k in range(8)]
     found = compare_preferences(votes("AB> " * 8, rater=raters), rater="rater", engine="fast", **COLUMNS)
     assert found.pairs["p_value"].to_pylist() == [2 * 0.5**8]
-    assert "A beats B in 100 % of comparisons (p = .008)" in found.answer
+    assert "A beats B in 100% of comparisons (p = .008)" in found.answer
 
 
 def test_only_ties_are_refused() -> None:

@@ -105,7 +105,7 @@ class ThirdOpinion:
                 engines.append(f"{name} {row[engine]:.4g} ({known})")
         text = (
             f"{row['term']}: posterior mean {row['mean']:.4g} (standard deviation {row['sd']:.3g}, "
-            f"{100 * self.conf_level:g} % interval {row['low']:.3g} to {row['high']:.3g}); {', '.join(engines)}"
+            f"{100 * self.conf_level:g}% interval {row['low']:.3g} to {row['high']:.3g}); {', '.join(engines)}"
         )
         if row["laplace_cost"] is not None:
             cost, error = row["laplace_cost"] / row["sd"], row["laplace_cost_mc_error"] / row["sd"]
@@ -176,7 +176,7 @@ def _refuse(problem: Problem) -> None:
     if not problem.ordinal:
         raise InputError(
             f"a third opinion is for clmm and clm: the likelihood of {problem.model} is not approximated, "
-            "so that there is nothing that a sampler could find"
+            "so there is nothing that a sampler could find"
         )
     if problem.threshold != "flexible":
         raise InputError(f"a third opinion needs {arg('threshold', 'flexible')}, not {problem.threshold!r}")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
-from ordbridge.comparison.fitting import first_to_trust, linear_fitter
+from ordbridge.comparison.fitting import Fitter, first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
@@ -147,11 +147,20 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
     systems = sorted(set(column.to_pylist()))
     if len(systems) < 2:
-        raise InputError(f"there is one system only, {systems[0]!r}, and nothing to compare it with")
+        raise InputError(f"there is only one system, {systems[0]!r}, so there is nothing to compare")
     if reference is not None and reference not in systems:
         raise InputError(
             f"{arg('reference', reference)} is not a system; the systems are {', '.join(map(repr, systems))}"
         )
+
+
+def _beside_the_system(asked: Request, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> list[Finding]:
+    """Say what blocks, covariates and the order of trials do."""
+    notes = [noticed("adjusted-for", names=list(asked.beside))] if asked.beside else []
+    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    effects = (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders))
+    return [*notes, *filter(None, effects)]
 
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
@@ -190,11 +199,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
-    if asked.beside:
-        notes.append(noticed("adjusted-for", names=list(asked.beside)))
-    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
-    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
-    notes += filter(None, (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders)))
+    notes += _beside_the_system(asked, means, numbers, fitter)
     if asked.magnitude:
         alone = [] if "participant" in groups else [noticed("modulus-unknown")]
         notes += [noticed("magnitudes"), *alone]
@@ -286,7 +291,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     ratings, ready = ready, _in_categories(ready, scale)
     structure = _structure(ready, scale, asked)
     if len(scale.labels) == 1:
-        raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
+        raise InputError(f"all ratings are {scale.labels[0]}, so there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
     fit, notes = _fitted(ready, structure, asked, bool(separated))
     notes += [one for one in fit.estimates.findings if one.code == LAPLACE]

@@ -290,7 +290,7 @@ def _preferences(data: Preferences, adjust: str, asked: Request, options: Compar
     only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
     only |= {"adjust": adjust if adjust == "tukey" else None}
     if given := [name for name, value in only.items() if value is not None]:
-        raise InputError(f"{data.source} has comparisons, and {given[0]}= is for ratings; leave it out")
+        raise InputError(f"{data.source} has comparisons, and {arg(given[0])} is for ratings; leave it out")
     settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
     return compare_preferences(data, conf_level=asked.conf_level, **settings)
 

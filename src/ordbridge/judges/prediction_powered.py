@@ -89,8 +89,7 @@ class JudgeEstimates(Result):
         gains = sorted(row["gain"] for row in rows)
         what = "differences" if self.differences.num_rows else "means"
         return (
-            f"With {self.judge}, people's ratings are worth {gains[0]:.1f} to {gains[-1]:.1f} times as many "
-            f"({len(rows)} {what})."
+            f"With {self.judge}, each human rating counts for {gains[0]:.1f} to {gains[-1]:.1f} ({len(rows)} {what})."
         )
 
     @property

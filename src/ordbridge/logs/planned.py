@@ -32,7 +32,7 @@ class LogPlan(Result):
     Attributes
     ----------
     designs
-        task, scorer, system_a, system_b, effect (in points), epochs, items, items_low, items_high (95 % interval, from
+        task, scorer, system_a, system_b, effect (in points), epochs, items, items_low, items_high (95% interval, from
         the uncertainty of the variance), answers (of both models), now (whether the logs have so many epochs),
         detectable (the smallest difference with the logs' own items and these epochs).
     """

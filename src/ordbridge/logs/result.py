@@ -51,7 +51,7 @@ class LogComparison(Result):
         that is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster`` or
         ``none``), items (that both have), clusters, only_a and only_b (items that only one got right), run_noise (share
         of the variance of item differences), variance (of the difference, for one item), detectable (the smallest
-        difference with 80 % power), percent, lower_is_better, interval_alpha.
+        difference with 80% power), percent, lower_is_better, interval_alpha.
     scores
         task, scorer, model, estimate (on common items), conf_low, conf_high, items, epochs, reported (on all items of
         the model), own_items, errors, unscored, limits, no_answers, answers and scored (of all models).
@@ -124,7 +124,7 @@ class LogComparison(Result):
 
     def picture(self) -> ShownPicture:
         """Return the picture of the differences."""
-        level = f"{100 * self.settings['conf_level']:g} %"
+        level = f"{100 * self.settings['conf_level']:g}%"
         return ShownPicture("differences", f"Differences between models on common items, with {level} intervals")
 
     def results(self) -> str:
@@ -160,7 +160,7 @@ class LogComparison(Result):
             f"({items[0]}{f' to {items[-1]}' if items[-1] > items[0] else ''} per task), by {tests}.",
         ]
         if max(self.scores["epochs"].to_pylist(), default=1) > 1:
-            said.append("Answers of one item in several epochs were averaged first, so that the item is the unit.")
+            said.append("Answers of one item in several epochs were averaged first, so the item is the unit.")
         if self.settings["pass_at"] is not None:
             said.append(f"Items have the unbiased estimate of pass@{self.settings['pass_at']} (Chen et al. 2021).")
         if self.pairs.num_rows > 1 and self.settings["adjust"] != "none":

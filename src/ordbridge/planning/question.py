@@ -29,7 +29,7 @@ from ordbridge.simulate.presets import PRESETS
 from ordbridge.support.arguments import choice, numbers, proportion, whole
 from ordbridge.support.naming import arg
 
-# A size of 5 % is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
+# A size of 5% is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
 USUAL = {"datasets": 1000, "max_per_design": 500, "null_datasets": 800}
 SLOW = {"datasets": 400, "max_per_design": 200, "null_datasets": 400}
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for
@@ -258,7 +258,7 @@ def _inside_margin(cell: Cell, model: Model) -> float:
     if effect <= edges[0] or effect >= max(edges[1:], default=math.inf):
         raise InputError(
             f"the true effect, {effect:g}, is not within the margin ({', '.join(f'{e:g}' for e in edges)} in latent "
-            "units), so that no study should show it. Give a smaller effect or a larger margin"
+            "units), so no study should show it. Give a smaller effect or a larger margin"
         )
     return inside
 

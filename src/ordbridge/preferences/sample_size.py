@@ -101,13 +101,13 @@ class PreferencePlan(Result):
     @property
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
-        return f"Plan to tell {100 * self.settings['win_rate']:g} % from 50 %"
+        return f"Plan to tell {100 * self.settings['win_rate']:g}% from 50%"
 
     @property
     def answer(self) -> str:  # type: ignore[override]
         """How many comparisons, in a sentence."""
         s = self.settings
-        what = f"{100 * s['win_rate']:g} % from 50 % with {100 * s['power']:g} % power"
+        what = f"{100 * s['win_rate']:g}% from 50% with {100 * s['power']:g}% power"
         rows = [row for row in self.options.to_pylist() if row["comparisons"]]
         if not rows:
             return f"No number of comparisons tells {what} with so few raters or items."
@@ -120,7 +120,7 @@ class PreferencePlan(Result):
     def counted(self) -> str:  # type: ignore[override]
         """What the plan assumes."""
         s = self.settings
-        said = f"Assumes rater SD {s['rater_sd']:.2f}, item SD {s['item_sd']:.2f} and {100 * s['ties']:.0f} % ties"
+        said = f"Assumes rater SD {s['rater_sd']:.2f}, item SD {s['item_sd']:.2f} and {100 * s['ties']:.0f}% ties"
         return f"{said}; closed form for one pair of systems, two-sided level {s['alpha']:g}."
 
     @property
@@ -175,7 +175,7 @@ def plan_comparisons(
     Examples
     --------
     >>> plan_comparisons(0.55, rater_sd=0, item_sd=0, ties=0).answer
-    '778 comparisons tell 55 % from 50 % with 80 % power.'
+    '778 comparisons tell 55% from 50% with 80% power.'
     >>> plan_comparisons(0.55, raters=[40, 150], items=150, ties=0.24).options["comparisons"].to_pylist()
     [None, 2261]
     """
@@ -354,8 +354,7 @@ def next_pairs(data: Any, n: int, *, by: str = "information", **columns: Any) ->
         one = analyse(table, None, "logit", "fast", checks=False)
         if one.fit is None or len(one.core) < S:
             raise InputError(
-                "a system always wins or loses, so that nothing is known about its strength; use "
-                f"{arg('by', 'balanced')}"
+                f"a system always wins or loses, so nothing is known about its strength; use {arg('by', 'balanced')}"
             )
         V = np.zeros((S, S))
         V[1:, 1:] = one.fit.covariance[: S - 1, : S - 1]

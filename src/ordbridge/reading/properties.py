@@ -53,7 +53,7 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     --------
     >>> import numpy as np
     >>> texts = [f"t{n}" for n in range(20) for _ in range(2)]
-    >>> columns = {"text": texts, "words": [str(9 + n // 2 % 4) for n in range(40)], "score": [*"1234512345"] * 4}
+    >>> columns = {"text": texts, "words": [str(9 + n // 2% 4) for n in range(40)], "score": [*"1234512345"] * 4}
     >>> sheet = Sheet(columns, np.arange(40), "x.csv")
     >>> property_of(sheet, "words"), property_of(sheet, "score")
     ('text', None)

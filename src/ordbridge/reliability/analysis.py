@@ -317,7 +317,7 @@ def _averages(
     """Add the reliability of single ratings and averages; return what to say of them, and what more raters give."""
     what = ITEM if ratings.text == "item" else TEXT
     k = len(ratings.raters) if ratings.crossed else split.per_text
-    over = f"{k:.1f} ratings of each {what}"
+    over = f"{k:.1f}".removesuffix(".0") + f" ratings of each {what}"
     if ratings.crossed:
         over = "both raters" if k == 2 else f"all {k} raters"
     told = (
@@ -415,7 +415,7 @@ def _checklist(
     about = f"{conf_level:.0%} jackknife intervals, {describe_raters_as(first, raters)}" if conf_level else "none"
     answers.append(("Intervals", about))
     answers.append(("Scales of interpretation", "; ".join(interpretation.SCALES.values())))
-    answers.append(("Words", "the highest that holds with a probability of 95 % (Gwet's benchmarking)"))
+    answers.append(("Words", "the highest that holds with a probability of 95% (Gwet's benchmarking)"))
     variants = {row["coefficient"]: row["definition"] for row in coefficients if row.get("definition")}
     answers += [(f"Coefficient: {name}", definition) for name, definition in variants.items()]
     rows: list[dict[str, Any]] = [{"what": what, "answer": answer} for what, answer in answers]

@@ -57,7 +57,7 @@ class LaplaceCheck:
         said = []
         if self.effective_draws < ENOUGH:
             said.append(
-                f"The {self.draws} draws are worth {self.effective_draws:.0f} only, so that these numbers are rough: "
+                f"The {self.draws} draws are worth {self.effective_draws:.0f} only, so these numbers are rough: "
                 "take more draws, and see whether the fit has warnings."
             )
         for row in self.table.to_pylist():
@@ -69,7 +69,7 @@ class LaplaceCheck:
             wider = 100.0 * row["std_error_shift"] / row["std_error"]
             said.append(
                 f"{name}: the exact likelihood has its maximum {abs(moved):.3f} standard errors (± {error:.3f}) "
-                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f} % "
+                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f}% "
                 f"{'larger' if wider >= 0 else 'smaller'}; {p_text(row['p_value'])} becomes "
                 f"{p_text(row['exact_p_value'])}."
             )
