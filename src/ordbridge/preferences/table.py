@@ -216,6 +216,7 @@ def pair_table(
     }
     made = _coded(a, b, signed, count, labels, None)
     columns = {"systems": f"{first}, {second}", "outcome": outcome}
+    columns |= {role: name for role, name in (("participant", rater), ("item", item)) if name is not None}
     cells = dict(zip(table.column_names, table.columns, strict=True))
     return replace(made, columns=columns, findings=_left_out(left_out, len(answers)), cells=cells)
 

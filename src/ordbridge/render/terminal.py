@@ -60,7 +60,7 @@ def text(
     extra = result.on_request() if asked else {}
     for block in (block for name in asked for block in extra.get(name, ())):
         lines += _plain(["", *_block(block, tables or width if isinstance(block, ShownTable) else width)])
-    shown = [one for one in result.findings if one.code not in result.told]
+    shown = [one for one in result.shown if one.code not in result.told]
     shown = [one for one in shown if notes or details or one.severity != "note"]
     below = _plain(_wrapped(result.counted, width, "  "))
     last = _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
