@@ -18,6 +18,7 @@ from ordbridge.reading.vocabulary import name_words
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.formatting import listed
+from ordbridge.support.linked import linked
 
 SESSIONS = {"experiment", "session", "datasets", "languages", "domains", "lp", "langpair", "sitzung"}
 LANGUAGES = {"language", "languages", "lang", "lp", "langpair", "sprache", "langue", "idioma"}
@@ -120,10 +121,9 @@ def _counts(table: pa.Table, name: str) -> tuple[np.ndarray, list[str], list[str
 
 def _linked(seen: np.ndarray) -> bool:
     """Tell whether blocks link all systems."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    return bool(connected_components(csr_array(seen.astype(int) @ seen.T.astype(int)), directed=False)[0] == 1)
+    system, block = np.nonzero(seen)
+    part = linked(system, len(seen) + block, sum(seen.shape))
+    return len(set(part[: len(seen)].tolist())) == 1
 
 
 def _of_people(table: pa.Table, name: str) -> bool:
