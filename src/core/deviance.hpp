@@ -31,6 +31,7 @@ class Deviance {
 
     void prepare(const Vector&) {}  // nothing is carried along a line
     void moved(double) {}
+    bool look_around(const Vector&, const Vector&) { return false; }
     bool guess(Vector& inverse);  // the inverse of the expected information, sigma profiled out
 
     // Hessian and Jacobian at the last evaluation, in (entries, sigma): of the deviance before sigma is profiled out, and
@@ -76,7 +77,7 @@ class Deviance {
     std::unique_ptr<Elimination> elimination_;
     Cholesky L_;
     BlockMatrix T_, N_;       // L'Z'Z L, and the blocks of H^-1
-    std::vector<Vector> C_;   // H^-1 L'Z'(X, y)
+    std::vector<Vector> C_;   // H^-1 L'Z'X; with ML only R^-1 L'Z'X for H = R R'
     Vector u_, A_, gamma_;
     double r2_ = 0.0;
     std::vector<Vector> parts_;  // gradients of log det H, r^2 and log det A
