@@ -31,7 +31,6 @@ class Deviance {
 
     void prepare(const Vector&) {}  // nothing is carried along a line
     void moved(double) {}
-    bool look_around(const Vector&, const Vector&) { return false; }
     bool guess(Vector& inverse);  // the inverse of the expected information, sigma profiled out
 
     // Hessian and Jacobian at the last evaluation, in (entries, sigma): of the deviance before sigma is profiled out, and

@@ -20,7 +20,6 @@ constexpr double LARGE = 5e6;  // in models of which an evaluation takes more mu
 constexpr double REACH = 0.5;  // the first of them not longer than this
 constexpr double WORTH = 2.0;  // the exact Hessian waits for memory, dense matrices of an evaluation do not
 constexpr double ROW = 500.0;  // an evaluation takes as long for a row as so many multiplications of matrices
-constexpr double AROUND = 1e-3;  // of thresholds and coefficients
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 double largest(const Vector& x) {
@@ -371,39 +370,10 @@ Vector Laplace::information() {
     return out;
 }
 
-bool Laplace::look_around(const Vector& x, const Vector& gradient) {
-    const int own = ratings_.parameters();
-    Vector direction(x.size(), 0.0), ahead(x.size());
-    std::copy_n(x.begin(), ratings_.location(), direction.begin());
-    if (entries_.empty() || !is_regular(*design_, L_)) return false;
-    prepare(direction);
-    moved(AROUND);
-    Vector near = x;
-    add(AROUND, direction, near);
-    const bool known = evaluate(near, ahead) < INFINITE;
-    moved(0.0);
-    if (!known) return false;
-    coupling_.resize(entries_.size());
-    for (std::size_t k = 0; k < coupling_.size(); ++k) coupling_[k] = (ahead[own + k] - gradient[own + k]) / AROUND;
-    along_ = std::move(direction);
-    return true;
-}
-
 bool Laplace::guess(Vector& inverse) {
     if (!is_regular(*design_, L_)) return false;
-    const int size = parameters(), own = ratings_.parameters();
-    Vector H = information();
-    if (!coupling_.empty()) {
-        Vector share(own, 0.0);
-        double curvature = 0.0;
-        for (int a = 0; a < own; ++a) {
-            for (int b = 0; b < own; ++b) share[a] += H[a * size + b] * along_[b];
-            curvature += along_[a] * share[a];
-        }
-        for (int a = 0; a < own; ++a)
-            for (int k = own; k < size; ++k) H[a * size + k] = H[k * size + a] = share[a] / curvature * coupling_[k - own];
-    }
-    inverse = raised_inverse(H, size, [](double largest) { return 1e-2 * std::max(1e-3 * largest, 1.0); });
+    inverse = raised_inverse(information(), parameters(),
+                             [](double largest) { return 1e-2 * std::max(1e-3 * largest, 1.0); });
     return true;
 }
 

@@ -61,10 +61,6 @@ class Laplace {
     // Its inverse, never with a direction longer than a unit step; false where L is nearly singular.
     bool guess(Vector& inverse);
 
-    // Thresholds and coefficients as a whole grow with L: find by a difference how L's part of the gradient changes when they
-    // do, for guesses from now on. Other directions hardly depend on each other.
-    bool look_around(const Vector& x, const Vector& gradient);
-
     // The Hessian in the parameters `free` at x: exactly, where that is cheaper, otherwise by differences of the exact gradient.
     Vector hessian(const Vector& x, const std::vector<int>& free, double difference, Patience& patience);
 
@@ -119,7 +115,6 @@ class Laplace {
     Vector eta_, half_, e_;                   // per row; half of s
     std::vector<Vector> Nz_;                  // per factor the rows N z~_i
 
-    Vector along_, coupling_;                 // of look_around: where it looked, and what it found for every entry of L
     Vector nodes_, weights_;                  // of the quadrature, if there is one
 
     Vector last_x_, last_gradient_;

@@ -41,7 +41,6 @@ class Ratings {
 
     // Thresholds alpha_0, alpha_1, ..., then beta, then zeta.
     int parameters() const { return alphas_ * blocks_ + columns_ + scales_; }
-    int location() const { return alphas_ * blocks_ + columns_; }  // the same without zeta
     std::size_t rows() const { return n_; }
 
     // Take over the parameters; false where the cut-points around a rating are out of order.

@@ -6,8 +6,6 @@
 //     void prepare(const Vector& direction)                evaluations along a direction from the last point will follow
 //     void moved(double step)                              the next one is that far along it
 //     bool guess(Vector& inverse)                          a guess of the inverse Hessian at the last point, if there is one
-//     bool look_around(const Vector& x, const Vector& gradient)
-//                                                          whether one more evaluation, near the last point, has made guesses better
 #pragma once
 
 #include <algorithm>
@@ -25,7 +23,6 @@ namespace ordbridge {
 constexpr double SUFFICIENT = 1e-4, CURVATURE = 0.9;  // the constants of Wolfe's conditions
 constexpr double LONGEST = 1.5;                       // no parameter of these models moves further in one step
 constexpr int GUESSES = 2;                            // how many steps the objective's own guess is asked for again
-constexpr int LOOKED = 1;                             // the step before which it looks around
 constexpr int TRIALS = 40;                            // evaluations along one line
 
 struct Minimum {
@@ -168,10 +165,6 @@ Minimum minimise(Objective& objective, const Vector& x, double gain, const Vecto
     Vector& B = point.inverse;
     B = guess;
     for (int iteration = 0; iteration < iterations; ++iteration) {
-        if (!inverse && iteration == LOOKED && objective.look_around(point.x, point.gradient)) {
-            ++point.evaluations;
-            objective.guess(B);
-        }
         auto [slope, longest] = search::direction_of(B, point.gradient, direction);
         if (!(slope < 0.0)) {  // rounding has spoiled the approximation: start it again
             B = guess;
