@@ -106,3 +106,16 @@ def test_a_terminal_of_ipython_shows_rows_and_not_an_arrow_dump() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     shown = [line.split() for line in done.stdout.splitlines()[-3:]]
     assert shown == [["system", "rating"], ["0", "A", "3.5"], ["1", "B", "4.0"]]
+
+
+def test_the_prompt_of_python_shows_rows_and_not_an_arrow_dump() -> None:
+    typed = """import pyarrow as pa, ordbridge as ob
+pa.table({"system": ["A", "B"], "rating": [3.5, 4.0]})
+_.num_rows
+ob.lm("rating ~ system", ob.datasets.summaries(), engine="fast").tidy()
+"""
+    done = subprocess.run([sys.executable, "-i"], input=typed, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert [line.split() for line in lines[:4]] == [["system", "rating"], ["0", "A", "3.5"], ["1", "B", "4.0"], ["2"]]
+    assert "conf_low" in done.stdout and "std_error" in done.stdout and "..." not in done.stdout
+    assert "pyarrow.Table" not in done.stdout

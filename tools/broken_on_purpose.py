@@ -301,7 +301,7 @@ BREAKS = [
     ),
     Break(
         "a full disk under the page",
-        "app/wording.py",
+        "app/work.py",
         "if isinstance(error, OSError) and error.errno in FULL:",
         "if False:",
         "app/test_app.py -k full_disk",

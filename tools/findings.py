@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ordbridge.results.catalogue import PARTS
@@ -18,6 +19,14 @@ know. In the sentences, `{…}` stands for a value of the finding.
 """
 
 
+def in_call(template: str) -> str:
+    """Return a sentence with its arguments as they stand in a call; on the command line they are options."""
+    named = re.sub(r"\{(\w+):as (\w+)\}", r"`\2={\1}`", template)
+    named = re.sub(r"\{arg:(\w+|\{\w+\})\}", r"`\1=`", named)
+    named = re.sub(r"\{arg:(\w+) (True|False)\}", r"`\1=\2`", named)
+    return re.sub(r"\{arg:(\w+) ([^{}]+)\}", r"`\1='\2'`", named)
+
+
 def page() -> str:
     """Return the page."""
     lines = [HEAD]
@@ -25,7 +34,7 @@ def page() -> str:
         lines += [f"## {part.capitalize()}\n", "| code | severity | sentence | what to do |", "|---|---|---|---|"]
         for code, kind in sorted(kinds.items()):
             about = f" ({kind.about})" if kind.about else ""
-            cells = [f"`{code}`", kind.severity, f"{kind.text}{about}", kind.remedy]
+            cells = [f"`{code}`", kind.severity, f"{kind.text}{about}", in_call(kind.remedy)]
             lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)

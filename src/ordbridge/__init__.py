@@ -84,5 +84,5 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-if "IPython" in sys.modules:
+if "IPython" in sys.modules or hasattr(sys, "ps1") or sys.flags.interactive:
     import_module("ordbridge.render.notebook").show_arrow_tables()

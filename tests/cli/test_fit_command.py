@@ -209,7 +209,7 @@ def test_no_answer_above_a_fit_that_did_not_converge(tmp_path: Path, capsys: pyt
     html = report.read_text(encoding="utf-8")
     assert "<h1>There is no answer: the fit did not converge.</h1>" in html
     assert "differ from 0" not in html and "<svg" not in html
-    assert "`start`" in html and "is always rated 3" in html
+    assert "--start fast" in html and "is always rated 3" in html
     assert "! The fit did not converge" in capsys.readouterr().out
 
 

@@ -169,7 +169,7 @@ def test_a_study_file_cannot_say_where_work_is_sent(tmp_path, capsys, monkeypatc
     (tmp_path / "study.toml").write_text(f"preset = 'howcroft2021'\n[run]\ndatasets = 1\n{asked}\n")
     assert main(["power", str(tmp_path / "study.toml"), "--store", str(tmp_path / "run")]) == 2
     err = capsys.readouterr().err
-    assert "cannot be in a study file" in err and "`backend`" in err and err.count("\n") == 1
+    assert "cannot be in a study file" in err and err.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
 
@@ -332,7 +332,7 @@ def test_a_goal_and_its_margin(tmp_path, capsys):
     assert main([*arguments, str(tmp_path / "run"), "--goal", "non-inferiority", "--margin", "0.5", "--quiet"]) == 0
     assert "goal: non-inferiority within 0.5 (rating)" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, str(tmp_path / "other"), "--goal", "equivalence"]) == 2
-    assert "equivalence needs a `--margin` above 0" in capsys.readouterr().err
+    assert "equivalence needs --margin above 0" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_the_sentence_names_systems_direction_and_size(study):
     low, high = f"{row['conf_low']:.2f}", f"{row['conf_high']:.2f}"
     wanted = f"B is rated {row['difference']:.2f} points higher than A (95% CI {low} to {high}, p < .001)"
     assert found.sentences[0].startswith(wanted)
-    assert f"{100 * row['superiority']:.0f} % of the time" in found.sentences[0]
+    assert f"{100 * row['superiority']:.0f}% of the time" in found.sentences[0]
     against = compared(study(quality=(0.0, 1.0)), reference="B")
     low, high = high, low
     assert f"A is rated {row['difference']:.2f} points lower than B (95% CI {high} to {low}" in against.answer

@@ -24,14 +24,14 @@ def test_random_slopes_over_few_levels(engine: str, four: pd.DataFrame) -> None:
     text, other = said("rating ~ length + (0 + length | participant) + (1 | item)", four, engine)[::-1]
     assert other.startswith("8 items: the Wald test rejects a true null too often, because")
     size = f"{100 * dict(SIZES)[10]:.0f}"
-    assert text == (f"6 participants: the Wald test rejects a true null in about {size} % of such studies")
+    assert text == (f"6 participants: the Wald test rejects a true null in about {size}% of such studies")
 
 
 def test_several_coefficients_at_once_are_worse(four: pd.DataFrame) -> None:
     [text] = said("rating ~ system + (system | participant)", four)
     assert text.endswith(
-        f"in about {100 * dict(SIZES)[10]:.0f} % of such studies, and that of several coefficients at once in about "
-        f"{100 * SIZES_AT_ONCE[10]:.0f} %"
+        f"in about {100 * dict(SIZES)[10]:.0f}% of such studies, and that of several coefficients at once in about "
+        f"{100 * SIZES_AT_ONCE[10]:.0f}%"
     )
     assert all(SIZES_AT_ONCE[limit] > share for limit, share in SIZES)
 
@@ -53,7 +53,7 @@ def test_nothing_to_say(four: pd.DataFrame) -> None:
 def test_three_are_worse_than_five(four: pd.DataFrame) -> None:
     three = four[four["participant"].isin(["p0", "p1", "p2"])]
     [text] = said("rating ~ length + (0 + length | participant)", three)
-    assert text.startswith("3 participants") and f"about {100 * dict(SIZES)[5]:.0f} %" in text
+    assert text.startswith("3 participants") and f"about {100 * dict(SIZES)[5]:.0f}%" in text
     assert dict(SIZES)[5] > dict(SIZES)[10] > 0.05
 
 

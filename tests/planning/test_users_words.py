@@ -54,7 +54,7 @@ def test_every_system_against_one_of_them():
         ({"systems": ["a", "a"]}, "must be 2 different names"),
         ({"cost_budget": 100.0}, "a budget needs the price"),
         ({"cost_loss": 1.5}, "loss=1.5 must lie between 0 and 1"),
-        ({"cost_minutes": 0.0}, "`minutes` must be above 0"),
+        ({"cost_minutes": 0.0}, "minutes=0 must be above 0"),
         ({"systems": 3, "effect": 0.5, "test": ("A", "X")}, "is not a pair of the systems A, B, C"),
     ],
 )

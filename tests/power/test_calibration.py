@@ -142,7 +142,7 @@ def test_models_are_compared_at_their_own_critical_values(run_stub):
 
 def test_what_is_not_calibrated_cannot_be_compared_so(run_stub):
     run = run_stub(Grid(**GRID, effect=[0.62]), datasets=3)
-    with pytest.raises(InputError, match="no critical values; run it again with `null_datasets`"):
+    with pytest.raises(InputError, match="no critical values; run it again with null_datasets="):
         run.compare("lm", "clm", calibrated=True)
 
 

@@ -76,8 +76,8 @@ def test_the_margin_in_latent_units_is_the_effect_with_that_difference_of_mean_r
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("equivalence",), "needs a `margin` above 0"),
-        (("equivalence", -1), "needs a `margin` above 0"),
+        (("equivalence",), "needs margin= above 0"),
+        (("equivalence", -1), "needs margin= above 0"),
         (("difference", 0.3), "a margin belongs to"),
         (("sameness", 0.3), "goal='sameness'"),
         (("equivalence", 0.3, "latent"), "lm has no latent scale"),

@@ -137,7 +137,7 @@ def test_audit_of_known_rows():
     (case,) = found.cases.to_pylist()
     assert (case["replicate"], case["loglik"], case["loglik_r"]) == (1, -11.0, -11.5)
     assert case["message_r"] == "failed to converge"
-    assert "1 over 1 % (the fast engine's likelihood is higher in 1)" in str(found)
+    assert "1 over 1% (the fast engine's likelihood is higher in 1)" in str(found)
     assert "4 fits compared with R" in str(found) and "2 decisions differ" in str(found)
     assert "no dataset" in str(audit(table.slice(0, 2), ["lm"], 0.05))
 

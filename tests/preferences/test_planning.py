@@ -90,7 +90,7 @@ def test_next_pairs_ask_about_what_is_least_known() -> None:
     ("arguments", "sentence"),
     [
         ({"win_rate": 0.5}, "equal systems"),
-        ({"ties": 1.0}, "ties=1.0 must be"),
+        ({"ties": 1.0}, "ties=1 must be"),
         ({"rater_sd": -1}, "rater_sd=-1 must be"),
         ({"raters": 1}, "raters"),
     ],
@@ -102,7 +102,7 @@ def test_impossible_plans(arguments: dict[str, float], sentence: str) -> None:
 
 def test_commands(tmp_path, capsys) -> None:
     assert main(["plan", "--win-rate", "0.55", "--rater-sd", "0", "--item-sd", "0", "--ties", "0"]) == 0
-    assert "778 comparisons tell 55 % from 50 % with 80 % power." in capsys.readouterr().out
+    assert "778 comparisons tell 55% from 50% with 80% power." in capsys.readouterr().out
     assert main(["plan", "--ties", "0.2"]) == 2
     out = tmp_path / "sheet.csv"
     sheet = ["design", "comparisons", "--names", "A", "B", "--items", "3", "--raters", "2", "--per-rater", "3"]

@@ -175,7 +175,7 @@ def test_words_and_a_scale_upside_down(both: tuple[pd.DataFrame, pd.DataFrame]) 
         ({}, {"reference": "Q"}, "no system 'Q'"),
         ({"rating": [3] * 12}, {}, "all ratings are the same"),
         ({"system": None}, {}, "which system was rated"),
-        ({"item": None}, {}, "ratings: nothing in the table says which item .* ratings=ob.read"),
+        ({"item": None}, {}, "ratings: nothing in the table says which item .* with ob.read"),
     ],
 )
 def test_what_cannot_be_put_together(changed: dict[str, Any], options: dict[str, Any], sentence: str) -> None:

@@ -316,7 +316,7 @@ def test_a_scale_whose_low_numbers_are_good_is_turned_round(tmp_path: Path) -> N
 def test_grades_can_be_turned_round(tmp_path: Path) -> None:
     path = table(tmp_path / "x.csv", study_files.long_rows(["Bewerter", "Text", "System", "Note"], lambda r: 6 - r))
     (note,) = [note for note in ob.read(path).notes if note.code == "grades"]
-    assert "If 1 is the best grade, give `levels` 5 4 3 2 1." in note.text
+    assert "If 1 is the best grade, give levels=['5', '4', '3', '2', '1']." in note.text
     assert ob.read(path, levels=["5", "4", "3", "2", "1"]).levels == ("5", "4", "3", "2", "1")
 
 

@@ -162,7 +162,7 @@ def test_every_interval_decides_on_the_digits_of_its_own_columns():
 def test_numbers_and_their_units_stay_on_one_line():
     page = Page("t").answer("A wins in 58% of studies (p < .001)", ["of 50 % or more", "p ≥ .05"]).warning("5% failed")
     html = page.sentence("κ = .3").html()
-    for kept in ("58\u00a0%", "p\u00a0&lt;\u00a0.001", "50\u00a0% or", "p\u00a0≥\u00a0.05", "5\u00a0% failed"):
+    for kept in ("58%", "p\u00a0&lt;\u00a0.001", "of 50% or", "p\u00a0≥\u00a0.05", "5% failed"):
         assert kept in html
     assert "κ\u00a0=\u00a0.3" in html
 

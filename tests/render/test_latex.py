@@ -15,7 +15,6 @@ import pytest
 from ordbridge.logs.result import CHEN, HOLM
 from ordbridge.logs.result import REFERENCES as OF_LOGS
 from ordbridge.models.explain import LENTH
-from ordbridge.preferences.result import REFERENCES as OF_PREFERENCES
 from ordbridge.render import bibtex, latex
 from ordbridge.render.layout import ShownTable
 from ordbridge.results import citations
@@ -24,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx,textcomp}"
 NEEDS_LATEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
 EVERY = [text.format(version="4.2.2") for part in citations._REFERENCES.values() for text in part.values()]
-EVERY += [*OF_PREFERENCES, *(one for several in OF_LOGS.values() for one in several), HOLM, CHEN, LENTH]
+EVERY += [*citations.PREFERENCES.values(), *(one for several in OF_LOGS.values() for one in several), HOLM, CHEN, LENTH]
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from ordbridge.app.given import Given, command, files_in, keep, read_given, shown
-from ordbridge.app.wording import on_page
+from ordbridge.app.labels import labelled
 from ordbridge.comparison import CompareOptions, compare, compare_as_planned
 from ordbridge.design import crossed
 from ordbridge.errors import InputError
@@ -19,6 +18,7 @@ from ordbridge.reading.opening import sheets_of
 from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reliability import analyse
 from ordbridge.simulate import Truth, ratings
+from ordbridge.support.naming import names_as
 
 ROLES = ("participant", "item", "system", "rating", "criterion")
 LINES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
@@ -50,15 +50,22 @@ def recognise(given: Given) -> dict[str, Any]:
     of_columns = {name: how[name] for name in ("format", "sheet", "join") if name in how}
     columns = columns_of(_beginning(given), **of_columns)
     found: dict[str, Any] = {"columns": columns, "sheets": sheets_of(given.files[0]), "files_read": list(given.files)}
+    together: dict[str, list[str]] = {}
+
+    def named(name: str, *value: Any) -> str:
+        if name in ("participant", "item") and value and "," in str(value[0]):
+            together[name] = [str(value[0])]  # two columns, which the menu does not have yet
+        return labelled(name, *value)
+
     try:
-        table = read_given(given)
+        with names_as(named):
+            table = read_given(given)
     except PreferencesFound as recognised:
         if recognised.preferences is None:
-            return found | {"problem": on_page(str(recognised))}
+            return found | {"problem": str(recognised)}
         return found | _of_preferences(recognised.preferences)
     except InputError as question:
-        both = re.findall(r"\b(participant|item)='([^',]+,[^']+)'", str(question))
-        return found | {"problem": on_page(str(question)), "together": {role: [names] for role, names in both}}
+        return found | {"problem": str(question), "together": together}
     given.tell(f"checking {table.table.num_rows:,} ratings")
     checks = check(table).table
     tables.write(table.table, given.folder / "ratings.csv")
@@ -69,10 +76,8 @@ def recognise(given: Given) -> dict[str, Any]:
     return found | {
         "recognised": {role: table.recognised.get(role, "") for role in ROLES},
         "others": [name for name in columns if name in table.table.column_names and name not in ROLES],
-        "notes": [on_page(note.text) for note in table.notes],
-        "checks": [
-            {**row, "what": on_page(row["what"]), "remedy": on_page(row["remedy"])} for row in checks.to_pylist()
-        ],
+        "notes": [note.text for note in table.notes],
+        "checks": checks.to_pylist(),
         "systems": counts["system"][:MOST_NAMES],
         "criteria": counts["criterion"][:MOST_NAMES],
         "counts": {role: len(names) for role, names in counts.items()},

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ordbridge.app.wording import on_page
 from ordbridge.errors import InputError
 from ordbridge.reading import RatingTable, read
 from ordbridge.render.cells import columns_of
 from ordbridge.render.layout import ShownTable
 from ordbridge.results import Result
+from ordbridge.support.naming import names_as
 from ordbridge.support.progress import Progress
 
 WORDS = ("participant", "item", "system", "criterion", "columns", "format", "sheet", "where")
@@ -99,7 +99,7 @@ def shown(result: Result) -> dict[str, Any]:
         "more": result.answer.splitlines()[1:],
         "counted": result.counted,
         "tables": [_grid(grid) for grid in result.on_page()],
-        "findings": [{"severity": one.severity, "text": on_page(one.text)} for one in result.findings],
+        "findings": [{"severity": one.severity, "text": one.text} for one in result.findings],
         "picture": "" if picture is None else picture.caption,
     }
 
@@ -119,14 +119,27 @@ def _grid(grid: ShownTable) -> dict[str, Any]:
 
 
 def keep(folder: Path, result: Result, repeat: str, answered: bool = True) -> None:
-    """Write the report of a result, and what belongs into a paper."""
-    result.report(folder / "report.html", repeat)
+    """Write the report of a result, with the command that repeats it, and what belongs into a paper."""
+    with names_as(as_typed):
+        result.report(folder / "report.html", repeat)
     if answered:
         (folder / "tables.tex").write_text(result.latex() + "\n", encoding="utf-8")
         (folder / "tables.md").write_text(result.markdown() + "\n", encoding="utf-8")
         (folder / "references.bib").write_text(result.bibtex() + "\n", encoding="utf-8")
     if answered and (picture := result.picture()) is not None:
         keep_picture(folder, result.figures()[picture.name])
+
+
+def as_typed(name: str, *value: Any) -> str:
+    """Return an argument of a function as the command has it.
+
+    Examples
+    --------
+    >>> as_typed("force", True), as_typed("scale", [1, 5]), as_typed("where")
+    ('--force', '--scale 1 5', '--where')
+    """
+    given = value[0] if value and (name == "lower_is_better" or value[0] is not True) else []
+    return command(**{name: given}).removeprefix("ordbridge ")
 
 
 FILES = {

@@ -77,7 +77,7 @@ function draw({curve, power, affordable}, items, seen) {
   }
   for (const p of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
     parts.push(svg("line", {x1: left, x2: right, y1: y(p), y2: y(p), class: p === 0.8 ? "target" : "axis"}));
-    parts.push(svg("text", {x: left - 6, y: y(p) + 4, "text-anchor": "end", class: p === 0.8 ? "strong" : ""}, `${Math.round(100 * p)} %`));
+    parts.push(svg("text", {x: left - 6, y: y(p) + 4, "text-anchor": "end", class: p === 0.8 ? "strong" : ""}, `${Math.round(100 * p)}%`));
   }
   for (const n of width < 450 ? [0, 200, 400, 600] : [0, 100, 200, 300, 400, 500, 600]) parts.push(svg("text", {x: x(n), y: 270, "text-anchor": n === 600 ? "end" : "middle"}, n));
   parts.push(svg("text", {x: (left + right) / 2, y: 290, "text-anchor": "middle"}, "items"));
@@ -114,10 +114,10 @@ async function move() {
     last = [found, asked.items, confirmed?.of === same(asked) ? confirmed : null];
     draw(...last);
     const money = found.cost ? `, for ${found.cost}` : "";
-    $("power").textContent = `about ${Math.round(100 * found.power)} % power: ${many(found.ratings, "rating")} by ` +
+    $("power").textContent = `about ${Math.round(100 * found.power)}% power: ${many(found.ratings, "rating")} by ` +
       `${many(found.participants, "participant")}${money}`;
     $("affordable").textContent = found.affordable ? `${found.affordable.money} buys ${many(found.affordable.items, "item")}: about ` +
-      `${Math.round(100 * found.affordable.power)} % power.` : "";
+      `${Math.round(100 * found.affordable.power)}% power.` : "";
     $("curve").setAttribute("aria-label", `Power over the number of items: ${$("power").textContent}`);
   } catch (error) { $("power").textContent = error.message; }
   moving = false;

@@ -26,9 +26,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ordbridge.app import analyses, next_study
 from ordbridge.app.given import FILES
 from ordbridge.app.jobs import GIGABYTES, Jobs, TabStudy
-from ordbridge.app.wording import unforeseen
+from ordbridge.app.work import unforeseen
 from ordbridge.bridge.doctor import examine
 from ordbridge.errors import InputError
+from ordbridge.support.naming import arg
 from ordbridge.support.writing import FULL
 
 HOST = "127.0.0.1"
@@ -80,11 +81,11 @@ class Server:
         self, port: int = 0, megabytes: float = MEGABYTES, memory: float = GIGABYTES, silent: float = SILENT
     ) -> None:
         if not 0 <= port < 2**16:
-            raise InputError(f"port={port} is not from 0 to 65535; give another one, or none")
+            raise InputError(f"{arg('port', port)} is not from 0 to 65535; give another one, or none")
         if not megabytes > 0:
-            raise InputError(f"megabytes={megabytes:g} must be above 0: larger files are refused")
+            raise InputError(f"{arg('megabytes', megabytes)} must be above 0: larger files are refused")
         if not memory > 0:
-            raise InputError(f"memory={memory:g} must be above 0: it is what a computation may use, in GB")
+            raise InputError(f"{arg('memory', memory)} must be above 0: it is what a computation may use, in GB")
         self.key, self.cookie, self.room = (secrets.token_urlsafe(24) for _ in range(3))
         self.megabytes, self.jobs = megabytes, Jobs(memory)
         self.silent = silent

@@ -19,10 +19,12 @@ except ImportError:  # there is none on Windows
 
 from ordbridge.app import analyses, next_study
 from ordbridge.app.given import Given
-from ordbridge.app.wording import on_page, unforeseen
+from ordbridge.app.labels import labelled
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
 from ordbridge.power.faults import is_of_the_machine
+from ordbridge.support.naming import names_as
 from ordbridge.support.progress import Progress
+from ordbridge.support.writing import FULL
 
 KINDS: dict[str, Callable[[Given], dict[str, Any]]] = {
     "recognise": analyses.recognise,
@@ -61,7 +63,7 @@ def carry_out(
             connection.send({"text": str(progress)})
 
     try:
-        with warnings.catch_warnings():
+        with names_as(labelled), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say is in the results
             connection.send({"result": KINDS[kind](Given(*uploads, options, folder, tell))})
     except Exception as error:
@@ -89,8 +91,24 @@ def _sentence(error: Exception, memory: float) -> str:
             f"start ordbridge app --memory {2 * memory:g}, or take fewer ratings or a smaller study"
         )
     if isinstance(error, (InputError, FitError, BridgeError, ClusterError)):
-        return on_page(str(error))
+        return str(error)
     return unforeseen(error)
+
+
+def unforeseen(error: Exception) -> str:
+    """Say what went wrong where nobody expected it: the disk, or ordbridge itself.
+
+    Examples
+    --------
+    >>> import errno
+    >>> unforeseen(OSError(errno.ENOSPC, "No space left on device"))
+    'the disk with the temporary files is full; make room there and try again'
+    >>> unforeseen(ZeroDivisionError("division by zero"))
+    'something is wrong in ordbridge itself (ZeroDivisionError: division by zero)'
+    """
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "the disk with the temporary files is full; make room there and try again"
+    return f"something is wrong in ordbridge itself ({type(error).__name__}: {error})"
 
 
 def _end_with_the_server() -> None:

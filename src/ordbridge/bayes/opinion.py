@@ -21,6 +21,7 @@ from ordbridge.models.engines import ENGINES, engine_module
 from ordbridge.models.fit import Fit
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.support.arguments import proportion, whole
+from ordbridge.support.naming import arg
 
 MOST_R_HAT, ENOUGH = 1.01, 400  # Vehtari et al. (2021): R-hat at most, effective draws at least
 REWEIGHTED, PAIRS = 2000, 100  # draws at which d is computed at most, and its own pairs of draws
@@ -104,7 +105,7 @@ class ThirdOpinion:
                 engines.append(f"{name} {row[engine]:.4g} ({known})")
         text = (
             f"{row['term']}: posterior mean {row['mean']:.4g} (standard deviation {row['sd']:.3g}, "
-            f"{100 * self.conf_level:g} % interval {row['low']:.3g} to {row['high']:.3g}); {', '.join(engines)}"
+            f"{100 * self.conf_level:g}% interval {row['low']:.3g} to {row['high']:.3g}); {', '.join(engines)}"
         )
         if row["laplace_cost"] is not None:
             cost, error = row["laplace_cost"] / row["sd"], row["laplace_cost_mc_error"] / row["sd"]
@@ -178,10 +179,10 @@ def _refuse(problem: Problem) -> None:
             "so that there is nothing that a sampler could find"
         )
     if problem.threshold != "flexible":
-        raise InputError(f"a third opinion needs threshold='flexible', not {problem.threshold!r}")
+        raise InputError(f"a third opinion needs {arg('threshold', 'flexible')}, not {problem.threshold!r}")
     for name in ("scale", "nominal"):
         if getattr(problem, name):
-            raise InputError(f"a third opinion has no {name} effects; leave {name}= out")
+            raise InputError(f"a third opinion has no {name} effects; leave {arg(name)} out")
 
 
 def _both_engines(fit: Fit) -> tuple[dict[str, Estimates], tuple[str, ...]]:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from ordbridge import __version__
-from ordbridge.cli import exits, helping, talk, wording
-from ordbridge.cli.parser import Parser
+from ordbridge.cli import exits, helping, talk
+from ordbridge.cli.parser import Parser, named_as_typed
 from ordbridge.cli.signals import GracefulShutdown, Stopped
 from ordbridge.errors import BridgeError, ClusterError, FitError, InputError
+from ordbridge.support.naming import names_as
 
 __all__ = ["main", "parser_of", "program"]
 
@@ -76,7 +77,8 @@ def _main(arguments: Sequence[str] | None, shutdown: GracefulShutdown) -> int:
         args = _read(arguments)
         if "until_stopped" in args:  # it has processes to end and files to delete
             shutdown.patience = 60.0
-        code = _run(args, shutdown)
+        with names_as(named_as_typed(args)):
+            code = _run(args, shutdown)
         if "until_stopped" in args:  # that is how it ends
             shutdown.code = None
     except BaseException:
@@ -191,5 +193,5 @@ def _drop_output() -> None:
 
 
 def _complain(args: argparse.Namespace, error: object, code: int) -> int:
-    talk.tell(f"ordbridge {args.command}: {wording.as_typed(str(error), args)}")
+    talk.tell(f"ordbridge {args.command}: {error}")
     return code

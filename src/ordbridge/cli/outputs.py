@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.cli import show, talk
-from ordbridge.cli.wording import in_backticks
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import file_to_write
 from ordbridge.support.writing import whole_file, write_text
@@ -85,7 +84,6 @@ def print_result(result: Result, args: argparse.Namespace) -> None:
     show.formatted(
         terminal.text(
             result,
-            words=lambda text: in_backticks(text, args) if "parser" in args else text,
             details=getattr(args, "details", False),
             width=min(columns, WIDE) if on_terminal else terminal.WIDTH,
             tables=columns,

@@ -6,8 +6,11 @@ import argparse
 import difflib
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, NoReturn
+
+from ordbridge.support.naming import Naming, in_python, words_of
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,3 +86,45 @@ def with_suggestion(message: str, parser: Parser) -> str:
         return message
     meant = [close[0] for word in words if (close := difflib.get_close_matches(word, known, n=1, cutoff=0.6))]
     return f"{message}\nDid you mean {' and '.join(meant)}?" if meant else message
+
+
+def named_as_typed(args: argparse.Namespace) -> Naming:
+    """Return what the arguments of functions are called on the command line: options with their values.
+
+    With a study file, what was not typed comes from the file and keeps the file's names.
+
+    Examples
+    --------
+    >>> parser = Parser()
+    >>> _ = parser.add_argument("--ratings", type=int, dest="ratings_per_text")
+    >>> _ = parser.add_argument("--force", action="store_true")
+    >>> args = parser.parse_args([])
+    >>> args.parser = parser
+    >>> named = named_as_typed(args)
+    >>> named("ratings_per_text", 0), named("ratings_per_text"), named("force", True), named("other", 2)
+    ('--ratings 0', '--ratings', '--force', 'other=2')
+    """
+    actions = {action.dest: action for action in args.parser._actions if action.dest != "help"}
+    if getattr(args, "study", None):
+        actions = {name: action for name, action in actions.items() if getattr(args, name, None) is not None}
+
+    def named(name: str, *value: Any) -> str:
+        action = next((actions[one] for one in (*_elsewhere(name, *value), name) if one in actions), None)
+        if action is None:
+            return in_python(name, *value)
+        words = shlex.join(words_of(value[0])) if value and not isinstance(value[0], bool) else ""
+        if not action.option_strings:  # a positional argument
+            return words or str(action.metavar or action.dest)
+        return f"{action.option_strings[-1 if value == (False,) else 0]} {words}".rstrip()
+
+    return named
+
+
+def _elsewhere(name: str, *value: Any) -> Iterator[str]:
+    """Yield the options that have certain values of an argument to themselves."""
+    if value and isinstance(value[0], dict):
+        yield f"span_{'weights' if name == 'levels' else name}"
+    elif value and isinstance(value[0], list):
+        yield f"{name}s"  # --systems A B
+    elif value == (False,):
+        yield name.replace("lower", "higher")

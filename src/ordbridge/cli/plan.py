@@ -80,7 +80,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--shape", choices=choices_of("planning.stopping:SHAPES"), help="of the boundary of looks; default: %(default)s"
     )
     parser.add_argument(
-        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4 %% apart"
+        "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4%% apart"
     )
     parser.add_argument(
         "--ratings-per-text",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 from collections.abc import Collection, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
@@ -141,10 +140,9 @@ def long_table(file: str, columns: Mapping[str, str | None], options: Mapping[st
     }
     ratings = read(file, **given, **{name: value for name, value in options.items() if name not in given})
     table = ratings.table
-    for role, source in ratings.recognised.items():
-        quoted = re.fullmatch(r"column ['\"](.*)['\"]", source)
-        if quoted and quoted[1] not in table.column_names and role in table.column_names:
-            table = table.append_column(quoted[1], table[role])
+    for role in ratings.recognised:
+        if (name := ratings.column(role)) and name not in table.column_names and role in table.column_names:
+            table = table.append_column(name, table[role])
     return table
 
 

@@ -97,7 +97,7 @@ def _show_third_opinion(case: Case, options: dict[str, int | None]) -> None:
     from ordbridge.models.validation import fitted
 
     found = third_opinion(fitted(case), **{name: value for name, value in options.items() if value is not None})
-    interval = f"{100 * found.conf_level:g} % interval"
+    interval = f"{100 * found.conf_level:g}% interval"
     engines = ["effect", "group", "term", "r", "r_std_error", "fast", "fast_std_error", "exact"]
     posterior = ["mean", "sd", "low", "high", "laplace_cost", "laplace_cost_mc_error"]
     show.table(

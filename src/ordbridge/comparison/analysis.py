@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordbridge.comparison.differences import Differences, correlation, ranked_pairs
-from ordbridge.comparison.fitting import first_to_trust, linear_fitter
+from ordbridge.comparison.fitting import Fitter, first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
 from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
@@ -27,6 +27,7 @@ from ordbridge.models.kinds import KINDS
 from ordbridge.models.laplace_check import LAPLACE
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
@@ -148,7 +149,18 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
     if len(systems) < 2:
         raise InputError(f"there is one system only, {systems[0]!r}, and nothing to compare it with")
     if reference is not None and reference not in systems:
-        raise InputError(f"reference={reference!r} is not a system; the systems are {', '.join(map(repr, systems))}")
+        raise InputError(
+            f"{arg('reference', reference)} is not a system; the systems are {', '.join(map(repr, systems))}"
+        )
+
+
+def _beside_the_system(asked: Request, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> list[Finding]:
+    """Say what blocks, covariates and the order of trials do."""
+    notes = [noticed("adjusted-for", names=list(asked.beside))] if asked.beside else []
+    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
+    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    effects = (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders))
+    return [*notes, *filter(None, effects)]
 
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
@@ -187,11 +199,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
-    if asked.beside:
-        notes.append(noticed("adjusted-for", names=list(asked.beside)))
-    notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
-    notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
-    notes += filter(None, (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders)))
+    notes += _beside_the_system(asked, means, numbers, fitter)
     if asked.magnitude:
         alone = [] if "participant" in groups else [noticed("modulus-unknown")]
         notes += [noticed("magnitudes"), *alone]
@@ -371,7 +379,7 @@ def _as_numbers(ratings: pa.Table, scale: Scale) -> pa.Table:
 
 def _check_formula(formula: str, ready: pa.Table) -> None:
     if "system" not in parse(formula, ready.column_names).columns:
-        raise InputError(f"formula={formula!r} does not name the column 'system', which is to be compared")
+        raise InputError(f"{arg('formula', formula)} does not name the column 'system', which is to be compared")
 
 
 def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
@@ -393,8 +401,8 @@ def _structure(ready: pa.Table, scale: Scale, asked: Request) -> ChosenModel:
     chosen = choose(ready, as_asked, asked.beside)
     if chosen.model != asked.model:
         raise InputError(
-            f"model={asked.model!r} needs participants or items with several ratings each, of which there are none; "
-            f"use {chosen.model!r}"
+            f"{arg('model', asked.model)} needs participants or items with several ratings each, of which there are "
+            f"none; use {chosen.model!r}"
         )
     return chosen
 

@@ -45,6 +45,7 @@ from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.reading.rating_table import ROLES
 from ordbridge.results.finding import Finding, found, has, worst_first
 from ordbridge.support.arguments import choice, proportion, seconds, whole
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress, of_parts, part_of
 
 CORRECT = ("criteria", "none")
@@ -210,7 +211,7 @@ def compare(
                         "criterion": criterion, "formula": formula, "options": options}  # fmt: skip
         for name, value in about_people.items():
             if value is not None:
-                raise InputError(f"{name}= is about ratings by people; leave it out with logs")
+                raise InputError(f"{arg(name)} is about ratings by people; leave it out with logs")
         common = {"reference": reference, "conf_level": conf_level, "model": model, "engine": engine}
         return compare_logs(data, adjust=adjust or "holm", **common)  # type: ignore[return-value, arg-type]
     options = CompareOptions() if options is None else options
@@ -221,7 +222,10 @@ def compare(
     adjust = adjust or ("holm" if reference is None else "dunnett")
     choice("adjust", adjust, ADJUSTMENTS)
     if (adjust == "dunnett") != (reference is not None) and adjust in ("dunnett", "tukey"):
-        raise InputError("adjust='dunnett' needs reference=, a system to compare with; adjust='tukey' is for all pairs")
+        raise InputError(
+            f"{arg('adjust', 'dunnett')} needs {arg('reference')}, a system to compare with; {arg('adjust', 'tukey')} "
+            "is for all pairs"
+        )
     if isinstance(data, Preferences):
         return _preferences(data, adjust, asked, options)
     roles: dict[str, Any] = {"participant": participant, "item": item, "system": system, "criterion": criterion}
@@ -271,12 +275,12 @@ def _without_system(ratings: RatingTable) -> str:
     known = {name for names in ratings.taken_from.values() for name in names}
     others = [name for name in ratings.table.column_names if name not in (*ROLES, *known)]
     texts = "" if len(ratings.table["item"].unique() if "item" in ratings.table.column_names else ()) < 2 else (
-        ", or join= with a table that says which system made each item"
+        f", or {arg('join')} with a table that says which system made each item"
     )  # fmt: skip
     which = f", which may be {listed(others)}" if others else ""
     return (
-        f"no column of {ratings.source} says which system made a text; give system= with its column{which}{texts}. "
-        "Without systems, ordbridge reliability says how well raters agree"
+        f"no column of {ratings.source} says which system made a text; give {arg('system')} with its "
+        f"column{which}{texts}. Without systems, ordbridge reliability says how well raters agree"
     )
 
 
@@ -308,10 +312,11 @@ def _question(
     choice("test", options.test, TESTS)
     if estimand == "points" and options.test not in ("auto", "t"):
         raise InputError(
-            f"test={options.test!r} is a test of the latent scale; add estimand='latent', or leave the test out"
+            f"{arg('test', options.test)} is a test of the latent scale; add {arg('estimand', 'latent')}, or leave the "
+            "test out"
         )
     if estimand == "latent" and model in ("lmer", "lm"):
-        raise InputError(f"model={model!r} has no latent scale; leave it out, or use estimand='points'")
+        raise InputError(f"{arg('model', model)} has no latent scale; leave it out, or use {arg('estimand', 'points')}")
     proportion("conf_level", conf_level)
     if options.draws is not None:
         whole("draws", options.draws, least=19)

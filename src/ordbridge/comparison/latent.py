@@ -33,6 +33,7 @@ from ordbridge.models.inference.marginal_means import Effects
 from ordbridge.models.inference.reference_rows import reference_grid
 from ordbridge.models.inference.resampling import DrawPlan, Together
 from ordbridge.results.finding import Finding, has
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
@@ -63,7 +64,7 @@ class Resampling:
 def latent_test(fit: Fit, few: bool, separated: bool, wanted: str) -> str:
     """Choose the test that holds for this model and design (docs/inference.md)."""
     if wanted == "t" and fit.problem.model == "clm":
-        raise InputError("test='t' is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
+        raise InputError(f"{arg('test', 't')} is for lm, lmer and clmm; for clm use 'lrt' or 'wald'")
     if wanted != "auto":
         return wanted
     if few or has(fit.estimates.findings, FEW_LEVELS):

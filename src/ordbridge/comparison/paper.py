@@ -117,7 +117,7 @@ def caption_of_picture(comparison: Comparison) -> str:
 
 def results(comparison: Comparison) -> str:
     """Return expected ratings and differences in sentences."""
-    level = f"{100 * comparison.settings['conf_level']:g} % CI"
+    level = f"{100 * comparison.settings['conf_level']:g}% CI"
     sentences = []
     for criterion in comparison.criteria:
         unit = units(comparison.rows("design", criterion)[0], comparison.settings["estimand"])
@@ -183,9 +183,9 @@ def again(comparison: Comparison) -> str:
     if not known:
         return ""
     where = [f" for {row['criterion']}" if row["criterion"] else "" for row in known]
-    of = [f"{100 * row['stable_ranking']:.0f} %{place}" for row, place in zip(known, where, strict=True)]
+    of = [f"{100 * row['stable_ranking']:.0f}%{place}" for row, place in zip(known, where, strict=True)]
     if len(of) > LINES_EACH:
-        of = [f"{100 * min(row['stable_ranking'] for row in known):.0f} % or more on each criterion"]
+        of = [f"{100 * min(row['stable_ranking'] for row in known):.0f}% or more on each criterion"]
     return f"Chance that a repetition keeps the order of all pairs that differ: {listed(of)}."
 
 
@@ -299,7 +299,7 @@ def _what(comparison: Comparison) -> str:
 def _chance(row: dict[str, Any]) -> str:
     ends = (row["superiority_low"], row["superiority_high"])
     interval = "" if None in ends else f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
-    return f"{100 * row['superiority']:.0f} %{interval}"
+    return f"{100 * row['superiority']:.0f}%{interval}"
 
 
 def _pairs_caption(comparison: Comparison) -> str:

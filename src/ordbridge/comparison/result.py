@@ -13,9 +13,9 @@ from ordbridge.comparison import paper, wording
 from ordbridge.errors import InputError
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results.compared import SystemsCompared, without_criterion
 from ordbridge.results.finding import Finding
-from ordbridge.results.result import Result
-from ordbridge.support.formatting import columns_taken, listed
+from ordbridge.support.formatting import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ TABLES = ("ranking", "pairs", "shares", "design", "models", "stability", "criter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class Comparison(SystemsCompared):
     """Which system is rated higher, by how much, and how sure that is.
 
     Everything but the columns ``latent_…`` is about the one estimand in ``settings["estimand"]``.
@@ -91,24 +91,13 @@ class Comparison(Result):
 
     def __repr__(self) -> str:
         """Say in one line what was compared."""
-        systems = dict.fromkeys(self.ranking["system"].to_pylist())
-        return f"<comparison of {', '.join(systems) or 'nothing'}: {'; '.join(self.answer.splitlines())}>"
+        return f"<comparison of {', '.join(self.systems) or 'nothing'}: {'; '.join(self.answer.splitlines())}>"
 
     @property
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
-        systems = list(dict.fromkeys(self.ranking["system"].to_pylist()))
+        systems = self.systems
         return f"Comparison of {listed(systems)}" if 0 < len(systems) <= wording.MOST_NAMED else "Comparison of systems"
-
-    @property
-    def criteria(self) -> tuple[str | None, ...]:
-        """The criteria that were analysed; a single ``None`` if there is no such column."""
-        return tuple(dict.fromkeys(self.ranking["criterion"].to_pylist()))
-
-    @property
-    def alpha(self) -> float:
-        """The level below which a corrected p-value counts as a difference."""
-        return round(1.0 - float(self.settings["conf_level"]), 12)
 
     @property
     def answer(self) -> str:  # type: ignore[override]
@@ -128,18 +117,9 @@ class Comparison(Result):
         return f"{paper.counts(self)}; {paper.models(self)}." if self.criteria else ""
 
     @property
-    def columns(self) -> str:  # type: ignore[override]
-        """What was taken for what."""
-        return columns_taken(self.recognised)
-
-    @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
         return {name: getattr(self, name) for name in TABLES}
-
-    def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
-        """Return the rows of one of the tables that are about one criterion."""
-        return [row for row in getattr(self, table).to_pylist() if row["criterion"] == criterion]
 
     def main(self) -> Sequence[ShownTable]:
         """Return the systems with their expected ratings."""
@@ -192,7 +172,7 @@ class Comparison(Result):
             found.append(Section("Differences", (shown,)))
         found += [
             Section("Every pair", (paper.pairs_grid(self),), folded=len(self.criteria) == 1),
-            Section("Models", (ShownTable(_plain(self.models.drop_columns(["seconds"]))),), folded=True),
+            Section("Models", (ShownTable(without_criterion(self.models.drop_columns(["seconds"]))),), folded=True),
         ]
         behind = {
             "pairs": "Differences in numbers",
@@ -204,7 +184,7 @@ class Comparison(Result):
         }
         for name, caption in behind.items():
             if (table := getattr(self, name)).num_rows:
-                found.append(Section(caption, (ShownTable(_plain(table)),), folded=True))
+                found.append(Section(caption, (ShownTable(without_criterion(table)),), folded=True))
         return found
 
     def figures(self) -> Figures:
@@ -255,10 +235,3 @@ class Comparison(Result):
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""
         return paper.references(self) if self.criteria else []
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """Return a table without the criterion where there is none."""
-    if "criterion" not in table.column_names:
-        return table
-    return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table

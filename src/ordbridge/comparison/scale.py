@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ordbridge.errors import InputError
 from ordbridge.reading.tables import decode_dictionary
+from ordbridge.support.naming import arg
 
 MOST_CATEGORIES = 11  # as many as 0 to 10 has; beyond them ratings are treated as a slider
 GRID = 101  # categories of a slider in an ordinal model
@@ -188,10 +189,12 @@ def _labels(values: pa.ChunkedArray, levels: Sequence[str]) -> tuple[Scale, pa.A
     if not levels:
         raise InputError(
             f"the ratings are labels whose order is not known ({', '.join(map(repr, found[:12]))}); give them from "
-            f"lowest to highest by levels={list(found)!r}, in the right order"
+            f"lowest to highest by {arg('levels', list(found))}, in the right order"
         )
     if unknown := [label for label in found if label not in levels]:
-        raise InputError(f"the rating {unknown[0]!r} is not among levels={list(levels)!r}; add it where it belongs")
+        raise InputError(
+            f"the rating {unknown[0]!r} is not among {arg('levels', list(levels))}; add it where it belongs"
+        )
     if not found:
         raise InputError("there is no rating, so that there is nothing to compare")
     first = 0 if len(levels) == 2 else 1

@@ -62,7 +62,7 @@ class Units:
 
     def rating(self, number: float) -> str:
         """Write a rating with its unit."""
-        return f"{self.value(number)} %" if self.is_share else self.value(number)
+        return f"{self.value(number)}%" if self.is_share else self.value(number)
 
 
 def units(design: dict[str, Any], estimand: str = "points") -> Units:
@@ -235,9 +235,9 @@ def _chance(row: dict[str, Any], comparison: Comparison) -> str:
     if row["difference"] < 0:
         chance, ends = 1 - chance, [None if end is None else 1 - end for end in reversed(ends)]
     relation = "above" if row["difference"] > 0 else "below"
-    interval = "" if None in ends else f" ({100 * (ends[0] or 0):.0f} to {100 * (ends[1] or 0):.0f} %)"
+    interval = "" if None in ends else f" ({100 * (ends[0] or 0):.0f} to {100 * (ends[1] or 0):.0f}%)"
     return (
-        f" A text of {row['system_a']} is rated {relation} one of {row['system_b']} {100 * chance:.0f} % of the time"
+        f" A text of {row['system_a']} is rated {relation} one of {row['system_b']} {100 * chance:.0f}% of the time"
         f"{interval}, ties split."
     )
 

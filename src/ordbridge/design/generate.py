@@ -10,6 +10,7 @@ import pyarrow as pa
 from ordbridge.design.colouring import equitable_colouring
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import whole
+from ordbridge.support.naming import arg
 
 MOST_RATINGS = 10_000_000  # of one study; no budget pays for more
 
@@ -61,8 +62,9 @@ def counterbalanced(
     _count(items=items, ratings_per_text=ratings_per_text, systems=systems, texts_per_participant=texts_per_participant)
     if texts_per_participant > items:
         raise InputError(
-            f"texts_per_participant={texts_per_participant} is more than the {items} items, and nobody may see an item "
-            f"twice; nearest possible: texts_per_participant={items}, or items={texts_per_participant}"
+            f"{arg('texts_per_participant', texts_per_participant)} is more than the {items} items, and nobody may see "
+            f"an item twice; nearest possible: {arg('texts_per_participant', items)}, or "
+            f"{arg('items', texts_per_participant)}"
         )
     random = _random(seed)
     item = _decks(items, systems * ratings_per_text, texts_per_participant, random)
@@ -109,13 +111,13 @@ def latin_square(systems: int, items: int, raters: int, repeats: int = 1, seed: 
             below, above = number // systems * systems, (number // systems + 1) * systems
             nearest = f"{below} or {above}" if below else f"{above}"
             raise InputError(
-                f"{name}={number} is not a multiple of the {systems} systems, so the squares do not fit; "
-                f"nearest possible: {nearest}"
+                f"{arg(name, number)} is not a multiple of the {systems} systems, so the squares do not fit; nearest "
+                f"possible: {nearest}"
             )
     if repeats > systems:
         raise InputError(
-            f"repeats={repeats} would show a rater the same text twice; nearest possible: repeats={systems}, "
-            "as many as there are systems"
+            f"{arg('repeats', repeats)} would show a rater the same text twice; nearest possible: "
+            f"{arg('repeats', systems)}, as many as there are systems"
         )
     random = _random(seed)
     cyclic = np.add.outer(np.arange(systems), np.arange(systems))
@@ -180,7 +182,7 @@ def howcroft2021(items: int, ratings: int) -> pa.Table:
     if items % 10 or items < 20:
         nearest = max(20, items // 10 * 10)
         raise InputError(
-            f"items={items} has no list of the published kind; nearest possible: "
+            f"{arg('items', items)} has no list of the published kind; nearest possible: "
             + (f"{nearest} or {nearest + 10}" if items > 20 else "20")
         )
     row = np.arange(2 * items)
@@ -205,7 +207,7 @@ def _count(**numbers: int) -> None:
         whole(name, number, least=1)
     numbers.pop("texts_per_participant", None)
     if math.prod(numbers.values()) > MOST_RATINGS:
-        said = ", ".join(f"{name}={number}" for name, number in numbers.items())
+        said = ", ".join(arg(name, number) for name, number in numbers.items())
         raise InputError(f"{said} make more than {MOST_RATINGS:,} ratings in one study; give smaller numbers")
 
 

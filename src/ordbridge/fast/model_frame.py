@@ -21,10 +21,14 @@ from ordbridge.models.columns import Column
 from ordbridge.models.groups import grouping, positions
 from ordbridge.models.problem import Matrices, Problem
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.naming import arg
 
 __all__ = ["Design", "RandomPart", "design", "new_matrices", "response"]
 
-ELSEWHERE = "use engine='r'"
+
+def elsewhere() -> str:
+    """Return what to do about a model that only R fits."""
+    return f"use {arg('engine', 'r')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +219,7 @@ def _fixed_matrix(
         X, columns = np.column_stack([np.ones(n), X]), ("(Intercept)", *columns)
         said.append(found("intercept-assumed", where=""))
     if not X.shape[1]:
-        raise InputError(f"the formula has no fixed effects; {ELSEWHERE}")
+        raise InputError(f"the formula has no fixed effects; {elsewhere()}")
     first = X.shape[1] if not ordinal else 1
     kept = rank_kept(np.hstack([X[:, :first], taken, X[:, first:]]))
     kept = np.concatenate([kept[kept < first], kept[kept >= first + taken.shape[1]] - taken.shape[1]])
@@ -257,7 +261,7 @@ def _random_part(bar: Bar, terms: Terms, values: Mapping[Node, Value], group: Co
     factor = _used_levels(group, rows)
     Z, columns = model_matrix(terms, values, rows.size)
     if not columns:
-        raise InputError(f"{bar} has no random effect in it; {ELSEWHERE}")
+        raise InputError(f"{bar} has no random effect in it; {elsewhere()}")
     return RandomPart(bar.group, terms, columns, Z, factor.values, factor.levels)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ordbridge import _core
 from ordbridge.errors import FitTimeout
 from ordbridge.fast.factors import Layout
+from ordbridge.support.naming import arg
 
 __all__ = ["Clock", "Minimum", "minimise"]
 
@@ -39,7 +40,9 @@ class Clock:
                 raise _core.OutOfTime
             yield self.left
         except _core.OutOfTime:
-            raise FitTimeout(f"the fit ran longer than timeout={self.seconds:g} seconds and was stopped") from None
+            raise FitTimeout(
+                f"the fit ran longer than {arg('timeout', self.seconds)} seconds and was stopped"
+            ) from None
 
 
 @dataclass(frozen=True, eq=False)

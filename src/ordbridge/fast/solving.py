@@ -11,10 +11,11 @@ from ordbridge.errors import FitError, InputError
 from ordbridge.fast.clmm import ClmmSolution, fit_clmm, maximised_clmm
 from ordbridge.fast.lmer import LmerSolution, fit_lmer, maximised_lmer
 from ordbridge.fast.memory import check_memory
-from ordbridge.fast.model_frame import ELSEWHERE, Design, design, response
+from ordbridge.fast.model_frame import Design, design, elsewhere, response
 from ordbridge.fast.ratings import Responses
 from ordbridge.models.columns import Column
 from ordbridge.models.problem import Estimates, Problem
+from ordbridge.support.naming import arg
 
 __all__ = [
     "maximise_clmm",
@@ -38,21 +39,25 @@ def refuse(problem: Problem) -> None:
     if problem.model == "clmm" and problem.nAGQ not in (None, 1):
         _check_quadrature(problem)
     if problem.model == "lmer" and problem.ddf == "Kenward-Roger":
-        raise InputError(f"the fast engine does not know ddf='Kenward-Roger'; {ELSEWHERE}")
+        raise InputError(f"the fast engine does not know {arg('ddf', 'Kenward-Roger')}; {elsewhere()}")
 
 
 def _check_quadrature(problem: Problem) -> None:
     nAGQ = int(problem.nAGQ or 1)
     if nAGQ < 0:
-        raise InputError(f"the fast engine's quadrature is adaptive, nAGQ={nAGQ} asks for another one; {ELSEWHERE}")
+        raise InputError(
+            f"the fast engine's quadrature is adaptive, {arg('nAGQ', nAGQ)} asks for another one; {elsewhere()}"
+        )
     if nAGQ > MOST_NODES:
-        raise InputError(f"nAGQ={nAGQ} is more than the {MOST_NODES} points that the fast engine takes; 10 are plenty")
+        raise InputError(
+            f"{arg('nAGQ', nAGQ)} is more than the {MOST_NODES} points that the fast engine takes; 10 are plenty"
+        )
     random = design(problem).random
     if len(random) > 1 or len(random[0].names) > 1:
         effects = ", ".join(f"({' + '.join(part.names)} | {part.group})" for part in random)
         raise InputError(
-            f"nAGQ={nAGQ} is for a single random effect such as (1 | participant), and this model has {effects}; "
-            "leave nAGQ at 1 and see fit.check_laplace()"
+            f"{arg('nAGQ', nAGQ)} is for a single random effect such as (1 | participant), and this model has "
+            f"{effects}; leave nAGQ at 1 and see fit.check_laplace()"
         )
 
 
@@ -60,7 +65,7 @@ def with_response(problem: Problem) -> tuple[Design, Column]:
     """Prepare the problem; return it with the response on its complete rows."""
     value = response(problem)
     if not isinstance(value, Column):
-        raise InputError(f"the response {problem.formula.response} has several columns; {ELSEWHERE}")
+        raise InputError(f"the response {problem.formula.response} has several columns; {elsewhere()}")
     ready = design(problem, ~value.missing)
     return ready, Column(value.kind, value.values[ready.rows], value.levels, value.ordered)
 

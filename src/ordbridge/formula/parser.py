@@ -33,6 +33,7 @@ from ordbridge.formula.tree import (
     names,
 )
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 FUNCTIONS = ("factor", "ordered", "scale", "log", "exp", "sqrt", "poly", "I")
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
@@ -96,7 +97,7 @@ def parse_one_side(name: str, text: str, columns: Collection[str] | None = None)
     ordbridge.errors.FormulaError: scale='rating ~ system' must begin with '~', such as '~ system'
     """
     if not isinstance(text, str) or not text.lstrip().startswith("~"):
-        raise FormulaError(f"{name}={text!r} must begin with '~', such as '~ system'")
+        raise FormulaError(f"{arg(name, text)} must begin with '~', such as '~ system'")
     if len(text) > LONGEST:
         raise FormulaError(f"{name} has {len(text)} characters; at most {LONGEST} are read")
     try:

@@ -16,6 +16,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import number, proportion, whole
 from ordbridge.support.formatting import interval_text, p_text, r_text
+from ordbridge.support.naming import arg
 
 HALF = 0.5
 FEWEST_PEOPLE, MOST_PEOPLE, ENOUGH_LEFT = 4, 50, 0.8  # of the jackknife over people, and of its comparisons
@@ -229,8 +230,8 @@ def alt_test(
     skipped = tuple(str(name) for name, kept in zip(read.humans.raters, enough, strict=True) if not kept)
     if not enough.any():
         raise InputError(
-            f"nobody rated {min_texts} texts beside others and the judge (the most is {n.max()}); collect more, or "
-            "ask for fewer (`min_texts`)"
+            f"nobody rated {min_texts} texts beside others and the judge (the most is {n.max()}); collect more, or ask "
+            f"for fewer ({arg('min_texts')})"
         )
     kept = enough[pairs.rater]
     pairs, judge_wins, person_wins = pairs.only(kept), judge_wins[kept], person_wins[kept]
@@ -288,12 +289,15 @@ def _score(score: str | Score | None, read: Judged) -> str | Score:
         return "accuracy" if read.level == "nominal" else "rmse"
     if isinstance(score, str):
         if score not in ("accuracy", "rmse"):
-            raise InputError(f"score={score!r} is not known; use 'accuracy', 'rmse' or a function")
+            raise InputError(f"{arg('score', score)} is not known; use 'accuracy', 'rmse' or a function")
         if score == "rmse" and read.level == "nominal":
-            raise InputError("score='rmse' needs numbers or ordered categories (`scale`), but the ratings are words")
+            raise InputError(
+                f"{arg('score', 'rmse')} needs numbers or ordered categories ({arg('scale')}), but the ratings are "
+                "words"
+            )
         return score
     if not isinstance(score, Callable):  # type: ignore[arg-type]
-        raise InputError(f"score={score!r} is neither 'accuracy' nor 'rmse' nor a function")
+        raise InputError(f"{arg('score', score)} is neither 'accuracy' nor 'rmse' nor a function")
     return score
 
 

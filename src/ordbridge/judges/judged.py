@@ -16,6 +16,7 @@ from ordbridge.reading.rating_table import ROLES
 from ordbridge.reliability.ratings import GAP, LEVELS, Ratings, prepare, read_for, require
 from ordbridge.results import Finding
 from ordbridge.support.arguments import choice
+from ordbridge.support.naming import arg
 
 HUMAN, JUDGE = "human", "judge"
 _THE_JUDGE = "\x00judge"  # no person has this name
@@ -183,14 +184,14 @@ def _who(
         if not judges:
             raise InputError(f"no row has {columns.kind} = {JUDGE!r}: there is no judge to compare with people")
         if judge is None and len(judges) > 1:
-            raise InputError(f"there are several judges ({', '.join(judges)}); name one (`judge`)")
+            raise InputError(f"there are several judges ({', '.join(judges)}); name one ({arg('judge')})")
         name = judges[0] if judge is None else str(judge)
         if name not in judges:
             raise InputError(f"there is no judge {name!r}; the table has {', '.join(judges)}")
         is_judge, is_person = (kinds == JUDGE) & (everyone == name), kinds != JUDGE
     else:
         if judge is None:
-            raise InputError(f"the table has no column {columns.kind!r}, so the judge must be named (`judge`)")
+            raise InputError(f"the table has no column {columns.kind!r}, so the judge must be named ({arg('judge')})")
         name = str(judge)
         is_judge = everyone == name
         is_person = ~is_judge

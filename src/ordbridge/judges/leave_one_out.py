@@ -14,6 +14,7 @@ import numpy as np
 from ordbridge.errors import InputError
 from ordbridge.judges.judged import Judged
 from ordbridge.reliability.ratings import GAP
+from ordbridge.support.naming import arg
 
 Score = Callable[[Any, list[Any]], float]
 """How well an annotation fits those of the other people, higher is better."""
@@ -115,5 +116,5 @@ def _scored(data: Judged, pairs: LeftOut, score: Any) -> tuple[np.ndarray, np.nd
         for side, code in enumerate((pairs.judge[at], pairs.person[at])):
             found[side, at] = float(score(humans.categories[code], others))
     if not np.isfinite(found).all():
-        raise InputError("score= returned something that is not a finite number")
+        raise InputError(f"{arg('score')} returned something that is not a finite number")
     return found[0], found[1]

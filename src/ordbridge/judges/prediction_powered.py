@@ -23,6 +23,7 @@ from ordbridge.render.layout import Section, ShownTable
 from ordbridge.results import Finding, Result, found, worst_first
 from ordbridge.support.arguments import choice, proportion
 from ordbridge.support.formatting import interval_text
+from ordbridge.support.naming import arg
 
 SELECTED = 3.0  # standard errors between the judge's ratings of texts that people rated and of the others
 FEWEST = 3  # texts of a system that people must have rated
@@ -88,8 +89,7 @@ class JudgeEstimates(Result):
         gains = sorted(row["gain"] for row in rows)
         what = "differences" if self.differences.num_rows else "means"
         return (
-            f"With {self.judge}, people's ratings are worth {gains[0]:.1f} to {gains[-1]:.1f} times as many "
-            f"({len(rows)} {what})."
+            f"With {self.judge}, each human rating counts for {gains[0]:.1f} to {gains[-1]:.1f} ({len(rows)} {what})."
         )
 
     @property
@@ -188,7 +188,9 @@ def estimate(
     choice("raters", raters, (None, "random", "fixed"))
     read = read_judged(data, judge, Columns(**columns))
     if read.level == "nominal":
-        raise InputError("means need numbers or ordered categories; give all words from lowest to highest (`scale`)")
+        raise InputError(
+            f"means need numbers or ordered categories; give all words from lowest to highest ({arg('scale')})"
+        )
     about = raters_as(read.humans.rated_by(1), raters)
     random = about == "random"
     noticed: list[Finding] = []

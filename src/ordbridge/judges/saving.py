@@ -19,6 +19,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results import Result
 from ordbridge.support.arguments import number, proportion, whole
 from ordbridge.support.columns import columns
+from ordbridge.support.naming import arg
 
 _SCHEMA = pa.schema(
     columns(
@@ -128,9 +129,9 @@ def plan(
         name: number(f"cost {name}", price) for name, price in (cost or {}).items()
     }
     if set(prices) != {"human", "judge"}:
-        raise InputError("`cost` has the prices of a rating by 'human' and by 'judge'")
+        raise InputError(f"{arg('cost')} has the prices of a rating by 'human' and by 'judge'")
     if width is not None and effect is not None:
-        raise InputError("give a width (`width`) or an effect (`effect`), not both")
+        raise InputError(f"give a width ({arg('width')}) or an effect ({arg('effect')}), not both")
     if texts is not None:
         whole("texts", texts, least=2)
     found = _without_data(sd, correlation) if data is None else _from_data(data, judge, raters, conf_level, columns)
@@ -162,9 +163,9 @@ class _Spread:
 
 def _without_data(sd: float | None, correlation: float | None) -> list[_Spread]:
     if sd is None or correlation is None:
-        raise InputError("give the ratings of a pilot, or both `sd` and `correlation`")
+        raise InputError(f"give the ratings of a pilot, or both {arg('sd')} and {arg('correlation')}")
     if number("sd", sd) <= 0:
-        raise InputError(f"sd={sd!r} must be above 0")
+        raise InputError(f"{arg('sd', sd)} must be above 0")
     rho = proportion("correlation", correlation, ends=True)
     return [_Spread("each system", float(sd), rho, rho, rho, None, None, 1.0)]
 
@@ -205,14 +206,14 @@ def _wanted(one: _Spread, width: float | None, effect: float | None, power: floa
     z = norm.ppf((1 + conf_level) / 2)
     if width is not None:
         if number("width", width) <= 0:
-            raise InputError(f"width={width!r} must be above 0")
+            raise InputError(f"{arg('width', width)} must be above 0")
         return float((width / 2 / z) ** 2)
     if effect is not None:
         if number("effect", effect) == 0:
-            raise InputError("effect=0 cannot be found; give a difference in points")
+            raise InputError(f"{arg('effect', 0)} cannot be found; give a difference in points")
         return float((effect / (z + norm.ppf(power))) ** 2)
     if one.n is None:
-        raise InputError("without data give a width (`width`) or an effect (`effect`)")
+        raise InputError(f"without data give a width ({arg('width')}) or an effect ({arg('effect')})")
     return one.sd**2 / one.n
 
 
@@ -223,7 +224,8 @@ def _row(one: _Spread, variance: float, texts: int | None, prices: dict[str, flo
         judged = _cheapest(one, variance, prices) or judged
     if judged is None:
         raise InputError(
-            "say how many texts the judge can rate (`texts`), or the prices of both kinds of ratings (`cost`)"
+            f"say how many texts the judge can rate ({arg('texts')}), or the prices of both kinds of ratings "
+            f"({arg('cost')})"
         )
     needed = [_people(one.sd, rho, variance, judged, alone) for rho in (one.correlation, one.high, one.low)]
     k = one.per_text

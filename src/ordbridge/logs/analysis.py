@@ -22,6 +22,7 @@ from ordbridge.models.inference.adjust import with_alphas
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice, number, proportion, whole
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["LogQuestion", "ModelPair", "compare_table", "compared", "pairs_of", "scored_tasks"]
 
@@ -58,7 +59,7 @@ class LogQuestion:
             choice("model", self.model, MODELS)
         if self.fail_if_worse is not None and number("fail_if_worse", self.fail_if_worse) < 0:
             raise InputError(
-                f"fail_if_worse={self.fail_if_worse} must not be negative: it is how much worse is allowed"
+                f"{arg('fail_if_worse', self.fail_if_worse)} must not be negative: it is how much worse is allowed"
             )
         return self
 
@@ -134,7 +135,8 @@ def scored_tasks(table: pa.Table, known: dict[str, Any], asked: LogQuestion) -> 
         raise InputError(f"no task has two models to compare; the logs are of {models}. Give logs of another model too")
     if alone and asked.fail_if_worse is not None:
         raise InputError(
-            f"only one model has the task {alone[0]}, so it cannot be compared; run it, or name the others: task="
+            f"only one model has the task {alone[0]}, so it cannot be compared; run it, or name the others: "
+            f"{arg('task')}"
         )
     if alone:
         noticed.append(found("tasks-not-shared", tasks=list(dict.fromkeys(alone))))

@@ -14,6 +14,7 @@ from ordbridge.logs.inspect_ai import judges_of, parts_of, read_eval, read_inspe
 from ordbridge.logs.recognise import log_files
 from ordbridge.logs.record import as_number, well_formed
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["ratings"]
 
@@ -73,7 +74,8 @@ def ratings(paths: Any, judge: str | None = None, people: Sequence[str] | None =
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
     if "human" not in table["kind"].to_pylist():
         raise InputError(
-            f"the logs have no scores by people beside {judge}: no scorers named human_… (or people=), no edited scores"
+            f"the logs have no scores by people beside {judge}: no scorers named human_… (or {arg('people')}), no "
+            "edited scores"
         )
     return table
 
@@ -98,7 +100,7 @@ def _judge(
     }
     found -= set(people)
     if len(found) != 1:
-        raise InputError(f"which scorer is the judge? Name one of {enumerated(scorers)}: judge=")
+        raise InputError(f"which scorer is the judge? Name one of {enumerated(scorers)}: {arg('judge')}")
     return found.pop()
 
 

@@ -18,6 +18,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.results.result import Result
 from ordbridge.support.arguments import number, proportion
+from ordbridge.support.naming import arg
 
 __all__ = ["LogPlan", "plan"]
 
@@ -31,7 +32,7 @@ class LogPlan(Result):
     Attributes
     ----------
     designs
-        task, scorer, system_a, system_b, effect (in points), epochs, items, items_low, items_high (95 % interval, from
+        task, scorer, system_a, system_b, effect (in points), epochs, items, items_low, items_high (95% interval, from
         the uncertainty of the variance), answers (of both models), now (whether the logs have so many epochs),
         detectable (the smallest difference with the logs' own items and these epochs).
     """
@@ -134,7 +135,7 @@ def plan(
     """
     effect = number("effect_points", effect_points)
     if effect <= 0:
-        raise InputError(f"effect_points={effect_points:g} must be above 0: the difference to find")
+        raise InputError(f"{arg('effect_points', effect_points)} must be above 0: the difference to find")
     proportion("target", target), proportion("alpha", alpha)
     table = logs if isinstance(logs, pa.Table) else log_table(logs, cluster=cluster, runs=runs)
     asked = LogQuestion(scorer=scorer, task=task, errors=errors).checked()

@@ -51,7 +51,7 @@ class LogComparison(Result):
         that is significantly better, or null), std_error, df, statistic, test (``mcnemar``, ``t``, ``cluster`` or
         ``none``), items (that both have), clusters, only_a and only_b (items that only one got right), run_noise (share
         of the variance of item differences), variance (of the difference, for one item), detectable (the smallest
-        difference with 80 % power), percent, lower_is_better, interval_alpha.
+        difference with 80% power), percent, lower_is_better, interval_alpha.
     scores
         task, scorer, model, estimate (on common items), conf_low, conf_high, items, epochs, reported (on all items of
         the model), own_items, errors, unscored, limits, no_answers, answers and scored (of all models).
@@ -124,7 +124,7 @@ class LogComparison(Result):
 
     def picture(self) -> ShownPicture:
         """Return the picture of the differences."""
-        level = f"{100 * self.settings['conf_level']:g} %"
+        level = f"{100 * self.settings['conf_level']:g}%"
         return ShownPicture("differences", f"Differences between models on common items, with {level} intervals")
 
     def results(self) -> str:

@@ -20,6 +20,7 @@ from ordbridge.logs.record import EvalLog, well_formed
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["RUNS", "about", "as_table", "log_table"]
 
@@ -112,8 +113,8 @@ def _one_per_task(logs: list[EvalLog], runs: str, noticed: list[Finding]) -> lis
         elif len(same) > 1:
             files = enumerated([Path(log.source).name for log in same], most=4)
             raise InputError(
-                f"{model} has {len(same)} logs of the task {task} ({files}); give one of them, runs='epochs' if they "
-                "are repetitions, or runs='latest'"
+                f"{model} has {len(same)} logs of the task {task} ({files}); give one of them, {arg('runs', 'epochs')} "
+                f"if they are repetitions, or {arg('runs', 'latest')}"
             )
         kept += same
     return kept

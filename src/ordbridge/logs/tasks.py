@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.logs.paired import pass_at
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +128,9 @@ def chosen_scorers(table: pa.Table, scorer: str | Sequence[str] | None) -> tuple
     common = [name for name in everything if all(name in names for names in of_task.values())]
     if len(common) == 1:
         return {task: common for task in of_task}, [name for name in everything if name not in common]
-    raise InputError(f"the logs have several scorers ({enumerated(everything)}); say by which to compare: scorer=")
+    raise InputError(
+        f"the logs have several scorers ({enumerated(everything)}); say by which to compare: {arg('scorer')}"
+    )
 
 
 def task_scores(
@@ -148,7 +151,9 @@ def task_scores(
     failed = frame["error"] == "error"
     if errors == "wrong":
         if not percent:
-            raise InputError(f"{scorer} is not right or wrong, so errors cannot be counted as wrong; leave errors= out")
+            raise InputError(
+                f"{scorer} is not right or wrong, so errors cannot be counted as wrong; leave {arg('errors')} out"
+            )
         frame.loc[failed, "score"] = 0.0
     if k is not None and not binary:
         raise InputError(f"pass@{k} needs answers that are right or wrong; {scorer} has other scores")

@@ -16,7 +16,7 @@ __all__ = ["conclusion", "difference", "read_line", "score", "task_lines"]
 MOST_LINES, MOST_NAMED = 8, 4
 TESTS = {
     "mcnemar": "McNemar's mid-p test with the interval of Bonett & Price (right or wrong, one epoch)",
-    "t": "paired t on item means",
+    "t": "paired t test on item means",
     "cluster": "paired differences with cluster-robust standard errors, t with clusters − 1 degrees of freedom",
     "none": "no test",
 }
@@ -28,9 +28,9 @@ def score(value: float, percent: bool) -> str:
     Examples
     --------
     >>> score(56.32, True), score(3.1, False)
-    ('56.3 %', '3.10')
+    ('56.3%', '3.10')
     """
-    return f"{value:.1f} %" if percent else f"{value:.2f}"
+    return f"{value:.1f}%" if percent else f"{value:.2f}"
 
 
 def points(value: float, percent: bool, sign: bool = False) -> str:
@@ -147,8 +147,8 @@ def conclusion(found: LogComparison) -> list[str]:
         aim = _aim(most)
         needed = items_needed(most["variance"], aim, most["interval_alpha"])
         lines.append(
-            f"80 % power for {low if low == high else f'{low} to {high}'} points; for "
-            f"{aim:g} {'point' if aim == 1 else 'points'} about {_rough(needed):,} items like these."
+            f"These items have 80% power to find {low if low == high else f'{low} to {high}'} points; "
+            f"{aim:g} {'point' if aim == 1 else 'points'} would take about {_rough(needed):,} items."
         )
     return lines
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.formula import names
 from ordbridge.models.engines import engine_module
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -100,8 +101,8 @@ def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
             raise InputError(f"the models differ in their {name}, so that their likelihoods cannot be compared")
     if (smaller.problem.nAGQ or 1) != (larger.problem.nAGQ or 1):
         raise InputError(
-            f"the models were fitted with nAGQ={smaller.problem.nAGQ} and nAGQ={larger.problem.nAGQ}, whose "
-            "likelihoods are not comparable; fit both with the same"
+            f"the models were fitted with {arg('nAGQ', smaller.problem.nAGQ)} and {arg('nAGQ', larger.problem.nAGQ)}, "
+            "whose likelihoods are not comparable; fit both with the same"
         )
     if smaller.estimates.edf == larger.estimates.edf:
         raise InputError(f"both models have {smaller.estimates.edf} parameters, so neither is nested in the other")

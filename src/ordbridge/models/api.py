@@ -20,8 +20,7 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates, Problem
 from ordbridge.models.save_load import table_of
 from ordbridge.results.finding import found
-
-OTHER_START = "R started from its own values; start='fast' starts it at the optimum of the native engine"
+from ordbridge.support.naming import arg
 
 
 def clm(
@@ -214,7 +213,7 @@ def fit_again(fit: Fit, formula: str, data: Any = None) -> Fit:
         problem = prepare(before.model, new, table_of(before) if data is None else data, **options)
     except InputError as refusal:
         if data is None and not set(parse(new).columns) <= set(before.columns):
-            raise InputError(f"{refusal}. A fit holds only the columns of its own model: give data=") from None
+            raise InputError(f"{refusal}. A fit holds only the columns of its own model: give {arg('data')}") from None
         raise
     return _fit(problem, fit.engine)
 
@@ -242,7 +241,9 @@ def _estimates(problem: Problem, engine: str) -> Estimates:
     except FitTimeout:
         raise
     except FitError as failure:
-        raise FitError(f"{failure}; {OTHER_START}") from failure
+        raise FitError(
+            f"{failure}; R started from its own values; {arg('start', 'fast')} starts it at the native optimum"
+        ) from failure
     if estimates.converged:
         return estimates
     return replace(estimates, findings=(*estimates.findings, found("other-start")))

@@ -87,7 +87,7 @@ class FitAnalysis(Result):
         rows = table.to_pylist()
         tested = [row for row in rows if row["p_adjusted"] is not None]
         differ = [f"{row['system_a']} - {row['system_b']}" for row in tested if row["p_adjusted"] < fit_words.LEVEL]
-        said = f"{len(differ) or 'None'} of {len(rows)} pairs differ at the 5 % level, after Holm's correction"
+        said = f"{len(differ) or 'None'} of {len(rows)} pairs differ at the 5% level, after Holm's correction"
         return f"{said}: {listed(differ)}." if differ else f"{said}."
 
     @property
@@ -133,7 +133,7 @@ class FitAnalysis(Result):
         """Return the picture of the levels where there are such, else of the coefficients."""
         if self.levels is None:
             return fit_words.picture(self.fit)
-        return ShownPicture("levels", f"Ratings by {self.factor}, and expected ratings with 95 % intervals")
+        return ShownPicture("levels", f"Ratings by {self.factor}, and expected ratings with 95% intervals")
 
     def paper_tables(self) -> Sequence[ShownTable]:
         """Return the levels in rating points, and the whole model."""
@@ -146,7 +146,7 @@ class FitAnalysis(Result):
             return " ".join(fit_words.sentences(self.fit)) if self.fit.converged else self.answer
         rows = [row for row in self.levels.table.to_pylist() if row["what"] == "mean"]
         means = "; ".join(
-            f"{row['estimate']:.2f} for {row['level']} (95 % CI {row['conf_low']:.2f} to {row['conf_high']:.2f})"
+            f"{row['estimate']:.2f} for {row['level']} (95% CI {row['conf_low']:.2f} to {row['conf_high']:.2f})"
             for row in sorted(rows, key=lambda row: -row["estimate"])
         )
         return " ".join([f"Expected ratings: {means}.", *self.levels.pairs])
@@ -166,11 +166,11 @@ class FitAnalysis(Result):
         table = {
             str(self.factor): [row["level"] for row in means],
             "rating": [f"{row['estimate']:.2f}" for row in means],
-            "95 % CI": [_ends(row["conf_low"], row["conf_high"]) for row in means],
+            "95% CI": [_ends(row["conf_low"], row["conf_high"]) for row in means],
             f"difference from {shortened(top, 16)}": [
                 "" if one is None else f"{one[0]:.2f}".replace("-", "−") for one in found
             ],
-            "95 % CI ": ["" if one is None else _ends(one[1], one[2]) for one in found],
+            "95% CI ": ["" if one is None else _ends(one[1], one[2]) for one in found],
             "p (Holm)" if len(means) > 2 else "p": ["" if one is None else _p(one[3]) for one in found],
         }
         return ShownTable(pa.table(table), f"Expected ratings by {self.factor}, in points of the scale")

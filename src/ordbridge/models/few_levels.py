@@ -16,7 +16,7 @@ FEW_LEVELS = "few-levels"
 """Code of the condition that the printed test rests on few participants or items."""
 
 SIZES = ((5, 0.13), (10, 0.10))
-"""With fewer levels than the first number, how often Wald's test at the 5 % level rejects a true null hypothesis: the
+"""With fewer levels than the first number, how often Wald's test at the 5% level rejects a true null hypothesis: the
 means over all cells of the grid with 3 and with 5 raters and two systems."""
 SIZES_AT_ONCE = {5: 0.29, 10: 0.20}
 """The same for the test of several coefficients at once: the cells with four systems."""
@@ -34,9 +34,9 @@ def few_levels(estimates: Estimates, rows: Matrices) -> tuple[Finding, ...]:
             continue
         slopes = {name for k in mine for name in estimates.random[k].terms} - {"(Intercept)"}
         if slopes:
-            how = f"in about {100 * size:.0f} % of such studies"
+            how = f"in about {100 * size:.0f}% of such studies"
             if len(slopes) > 1:
-                how += f", and that of several coefficients at once in about {100 * SIZES_AT_ONCE[limit]:.0f} %"
+                how += f", and that of several coefficients at once in about {100 * SIZES_AT_ONCE[limit]:.0f}%"
         elif _between(rows.X, rows.level[mine[0]], levels):
             how = "too often, because a predictor varies only between them"
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -87,15 +88,15 @@ class Fit(Fitted, Result):  # type: ignore[override]
     def draw(self) -> dict[str, Callable[[], Figure]]:
         """Return how its pictures are drawn."""
         located = any(effect != "threshold" for effect in self.estimates.effects)
-        return {"coefficients": lambda: forest(self, thresholds=not located)}
+        return {"coefficients": lambda: forest(self, not located, partial(fit_words.named, self))}
 
     def figures(self) -> Figures:
         """Return the picture of the coefficients."""
         return Figures(self.draw())
 
     def plot(self, thresholds: bool = False) -> Figure:
-        """Draw the coefficients with their 95 % intervals, with those of the thresholds if they are asked for."""
-        return forest(self, thresholds=thresholds)
+        """Draw the coefficients with their 95% intervals, with those of the thresholds if they are asked for."""
+        return forest(self, thresholds, partial(fit_words.named, self))
 
     def methods(self) -> str:
         """Return the methods paragraph."""

@@ -11,6 +11,7 @@ from ordbridge.errors import InputError
 from ordbridge.formula import Summand, quote, written
 from ordbridge.support.arguments import proportion
 from ordbridge.support.columns import columns
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fitted import Fitted
@@ -63,7 +64,7 @@ def place_of(fit: Fitted, term: str, effect: str | None) -> int:
         if len(found) == 1:
             return found[0]
     both = zip(e.terms, e.effects, strict=True)
-    listed = [repr(own) + (" (effect='scale')" if kind == "scale" else "") for own, kind in both]
+    listed = [repr(own) + (f" ({arg('effect', 'scale')})" if kind == "scale" else "") for own, kind in both]
     raise InputError(f"there is no term {term!r}; the terms are {', '.join(listed)}")
 
 

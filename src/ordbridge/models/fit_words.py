@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,7 @@ def answer(fit: Fit) -> str:
     if len(effects) == 1:
         (sentence,) = effects.values()
         return sentence if differ else f"No clear effect of {sentence}"
-    level = "at the 5 % level, after Holm's correction"
+    level = "at the 5% level, after Holm's correction"
     which = f": {', '.join(differ)}" if differ else ""
     return f"{len(differ) or 'None'} of {len(effects)} coefficients differ from 0 {level}{which}."
 
@@ -75,7 +76,7 @@ def coefficients(fit: Fit, conf_level: float = 0.95) -> ShownTable:
 
 def picture(fit: Fit) -> ShownPicture | None:
     """Return the picture of the coefficients."""
-    return ShownPicture("coefficients", "Coefficients with 95 % intervals") if fit.converged else None
+    return ShownPicture("coefficients", "Coefficients with 95% intervals") if fit.converged else None
 
 
 def sentences(fit: Fit) -> list[str]:
@@ -85,12 +86,12 @@ def sentences(fit: Fit) -> list[str]:
 
 def model_table(fit: Fit, conf_level: float = 0.95) -> ShownTable:
     """Return the whole model as papers print it: coefficients, thresholds, standard deviations of random effects."""
-    level = f"{100 * conf_level:g} % CI"
+    level = f"{100 * conf_level:g}% CI"
     statistic = "t" if fit.problem.model in ("lm", "lmer") else "z"
     rows = []
     order = ("fixed", "scale", "nominal", "threshold")
     for row in sorted(fit.tidy(conf_level).to_pylist(), key=lambda row: order.index(row["effect"])):
-        name = _named(fit, row["term"])
+        name = named(fit, row["term"])
         name = {"threshold": f"threshold {name}", "scale": f"scale: {name}"}.get(row["effect"], name)
         ends = None if row["conf_low"] is None else f"{row['conf_low']:.2f} to {row['conf_high']:.2f}".replace("-", "−")
         shown = row["p_value"] is not None and row["effect"] != "threshold"
@@ -98,7 +99,7 @@ def model_table(fit: Fit, conf_level: float = 0.95) -> ShownTable:
         number = {key: _number(row[key]) for key in ("estimate", "std_error", "statistic")}
         rows.append((name, number["estimate"], number["std_error"], ends, number["statistic"] if shown else None, p))
     for row in fit.varcorr().to_pylist():
-        of = f": {_named(fit, row['term'])}" if row["term"] else ""
+        of = f": {named(fit, row['term'])}" if row["term"] else ""
         rows.append((f"SD {row['group']}{of}", _number(row["sd"]), None, None, None, None))
     names = ("term", "estimate", "SE", level, statistic, "p")
     columns = {
@@ -112,7 +113,7 @@ def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.2f}".replace("-", "−")
 
 
-def _named(fit: Fit, term: str) -> str:
+def named(fit: Fit, term: str) -> str:
     """Return a coefficient with its factor and its level apart.
 
     R writes ``systemwarm``.
@@ -122,6 +123,13 @@ def _named(fit: Fit, term: str) -> str:
     return " × ".join(levels.get(part, part) for part in term.split(":"))
 
 
+def _read_aloud(fit: Fit, grid: ShownTable) -> ShownTable:
+    """Return coefficients with their terms as papers name them."""
+    place = grid.table.column_names.index("term")
+    terms = pa.array([named(fit, term) for term in grid.table["term"].to_pylist()], pa.string())
+    return replace(grid, table=grid.table.set_column(place, "term", terms))
+
+
 def sections(fit: Fit, pictured: bool = True) -> list[Section]:
     """Return coefficients in words, thresholds, random effects, and the fit in numbers.
 
@@ -129,7 +137,7 @@ def sections(fit: Fit, pictured: bool = True) -> list[Section]:
     """
     words: list[Block] = []
     if fit.converged and not pictured:
-        words = [ShownPicture("coefficients", "Coefficients with 95 % intervals"), coefficients(fit)]
+        words = [ShownPicture("coefficients", "Coefficients with 95% intervals"), _read_aloud(fit, coefficients(fit))]
     words.append(Bullets(tuple(f"Levels of {line}." for line in factor_lines(fit))))
     found = [Section("Coefficients" if fit.converged else "Where the optimiser ended", tuple(words))]
     tidy = fit.tidy()
@@ -148,7 +156,7 @@ def sections(fit: Fit, pictured: bool = True) -> list[Section]:
 
 
 def _effects(fit: Fit) -> dict[tuple[str, bool], str]:
-    """Return a sentence per coefficient, by its name and whether it differs from 0 at the 5 % level.
+    """Return a sentence per coefficient, by its name and whether it differs from 0 at the 5% level.
 
     Several coefficients are several tests: what is called different is so after Holm's correction.
     """

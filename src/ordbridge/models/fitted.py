@@ -19,6 +19,7 @@ from ordbridge.models.prepare import encode_new
 from ordbridge.models.problem import Estimates, Matrices, Problem
 from ordbridge.results.finding import Finding, found, worst_first
 from ordbridge.support.arguments import choice
+from ordbridge.support.naming import arg
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +178,7 @@ class Fitted:
             The same seed gives the same responses.
         """
         if not isinstance(n, int) or n < 1:
-            raise InputError(f"n={n!r} is not a number of simulations from 1 on")
+            raise InputError(f"{arg('n', n)} is not a number of simulations from 1 on")
         return prediction.simulated(self.problem, self.estimates, self.matrices(), n, seed)
 
     def matrices(self, newdata: Mapping[str, Column] | None = None) -> Matrices:

@@ -29,6 +29,7 @@ from ordbridge.models.problem import Problem
 from ordbridge.reading.tables import to_arrow, usable
 from ordbridge.support.arguments import choice, seconds
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 THRESHOLDS = ("flexible", "symmetric", "symmetric2", "equidistant")
 DDF = ("Satterthwaite", "Kenward-Roger")
@@ -75,7 +76,7 @@ def _numbers_per_row(
             known = enumerated(table.column_names)
             raise InputError(f"there is no column {given!r} for {name}; the table has: {known}")
         if given in names(formula.response):
-            raise InputError(f"{name}={given!r} is the response; give another column")
+            raise InputError(f"{arg(name, given)} is the response; give another column")
         column = columns.get(given) or encode(given, table[given])
     else:
         where = f"({name})"  # as R's model frame calls it
@@ -89,7 +90,7 @@ def _numbers_per_row(
             raise InputError(f"{name} has the shape {values.shape}; give one number for each of {table.num_rows} rows")
         column = encode(where, pa.chunked_array([pa.array(values, from_pandas=True)]))
     if column.kind != "numeric" or column.whole is not None:
-        raise InputError(f"{name}={where!r} does not hold numbers; give a column of numbers")
+        raise InputError(f"{arg(name, where)} does not hold numbers; give a column of numbers")
     if column.missing.all():
         raise InputError(f"the column {where!r} of {name} is missing in every row")
     if name == "weights":
@@ -223,9 +224,9 @@ def _check_options(options: Mapping[str, Any]) -> None:
         choice("ddf", options["ddf"], DDF)
     nAGQ = options.get("nAGQ", 1)
     if not isinstance(nAGQ, int) or isinstance(nAGQ, bool) or nAGQ == 0:
-        raise InputError(f"nAGQ={nAGQ!r} is not a number of quadrature points; give 1 (Laplace) or more")
+        raise InputError(f"{arg('nAGQ', nAGQ)} is not a number of quadrature points; give 1 (Laplace) or more")
     if not isinstance(options.get("REML", True), (bool, np.bool_)):
-        raise InputError(f"REML={options['REML']!r} is neither True nor False")
+        raise InputError(f"{arg('REML', options['REML'])} is neither True nor False")
     seconds("timeout", options.get("timeout"))
     if options.get("start") is not None:
         choice("start", options["start"], ("fast",))

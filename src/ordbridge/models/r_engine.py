@@ -21,6 +21,7 @@ from ordbridge.models.problem import Estimates, Matrices, Problem, RandomTerm
 from ordbridge.models.second_opinion import second_opinion
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 
 def fit(problem: Problem) -> Estimates:
@@ -110,9 +111,9 @@ def refuse(problem: Problem) -> None:
         return
     for part in ("scale", "nominal"):
         if getattr(problem, part):
-            raise InputError(f"R's clmm has no {part} effects; use engine='fast'")
+            raise InputError(f"R's clmm has no {part} effects; use {arg('engine', 'fast')}")
     if problem.weights and (problem.columns[problem.weights].values == 0).any():
-        raise InputError("R's clmm does not take weights of 0; leave these rows out, or use engine='fast'")
+        raise InputError(f"R's clmm does not take weights of 0; leave these rows out, or use {arg('engine', 'fast')}")
 
 
 def _kept(hidden: MangledProblem, flat: np.ndarray, names: list[str] | None, n: int, kept: list[str]) -> np.ndarray:

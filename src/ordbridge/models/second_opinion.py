@@ -63,7 +63,7 @@ def _stopped_short(r: Estimates, native: Estimates) -> Finding:
 
 
 def _worst(theirs: np.ndarray, ours: np.ndarray, r: Estimates) -> int | None:
-    """Return the coefficient whose two values differ most, None if none differs by more than 1 %."""
+    """Return the coefficient whose two values differ most, None if none differs by more than 1%."""
     asked = zip(r.effects, r.terms, strict=True)
     fixed = np.array([effect == "fixed" and term != "(Intercept)" for effect, term in asked])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -48,6 +48,7 @@ from ordbridge.reliability.ratings import GAP, Ratings
 from ordbridge.render import figures
 from ordbridge.results import Finding
 from ordbridge.results import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = [
     "COMMON_QUESTIONS",
@@ -101,7 +102,7 @@ def reproduce(
         comes before it.
     """
     if printed is not None and qgstec is None:
-        raise InputError("the printed tables are about QG-STEC; name its file as well (`qgstec`)")
+        raise InputError(f"the printed tables are about QG-STEC; name its file as well ({arg('qgstec')})")
     parts: list[Part] = []
     rows: list[dict[str, str]] = []
     summary: list[str] = []

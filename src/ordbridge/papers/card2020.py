@@ -29,6 +29,7 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import Settings
 from ordbridge.support.arguments import number_of_workers
 from ordbridge.support.child_processes import deaf_workers
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +174,7 @@ def cells(
         for value in values:
             if value not in known:
                 raise InputError(
-                    f"{what}={value!r} is not in the published table; choose from: {', '.join(map(str, known))}"
+                    f"{arg(what, value)} is not in the published table; choose from: {', '.join(map(str, known))}"
                 )
     wanted = [TableCell(*values) for values in product(names, diffs, n_items, n_workers)]
     yield from sorted(wanted, key=lambda cell: (cell.diff == 0, list(PARAMETERS).index(cell.setting), *cell[1:]))

@@ -25,6 +25,7 @@ from ordbridge.simulate import ThresholdDistribution, Truth
 from ordbridge.simulate.draw import Seed, stream
 from ordbridge.simulate.presets import HOWCROFT2021
 from ordbridge.support.arguments import number_of_workers, whole
+from ordbridge.support.naming import arg
 from ordbridge.support.temp_cleanup import scratch_folder
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def reproduce(
 
 def _check(variants: Sequence[str], figure: str, datasets: int, questions: int | None) -> None:
     if isinstance(variants, str) or not variants or not {*variants} <= {"corrected", "published"}:
-        raise InputError(f"variants={variants!r} must be a list of 'corrected', 'published' or both")
+        raise InputError(f"{arg('variants', variants)} must be a list of 'corrected', 'published' or both")
     if figure not in figures:
         raise InputError(f"there is no figure {figure!r} to run; choose one of: {', '.join(figures)}")
     for name, value in (("datasets", datasets), ("questions", questions)):

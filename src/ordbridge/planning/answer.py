@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import pyarrow as pa
+
 from ordbridge.planning.evidence import everyone
+from ordbridge.planning.forecast_power import predictions
 from ordbridge.planning.hypotheses import aim_in_words, in_words
 from ordbridge.planning.null_truth import without_difference
 from ordbridge.planning.protocol import protocol_of
@@ -29,6 +32,8 @@ from ordbridge.reading import check
 from ordbridge.results import Finding, found, worst_first
 from ordbridge.simulate.effect_units import effect_units
 
+NEARLY = 0.05
+"""How far below the target the curve may be for a design that is still worth showing as the cheapest."""
 SAID = ("few-raters", "few-items")
 """What is wrong with a small pilot is that its variances are uncertain, and that has a finding of its own."""
 
@@ -51,7 +56,7 @@ def answer(question: Question, shown: Simulated) -> Plan:
     return Plan(
         question=question.kind,
         answer="\n".join(lines),
-        counted=counted_words(asked),
+        counted=f"{counted_words(asked)}{_repeated(options, len(asked['systems']))}",
         findings=worst_first(_findings(question, shown, asked)),
         options=options,
         designs=table,
@@ -67,6 +72,14 @@ def answer(question: Question, shown: Simulated) -> Plan:
     )
 
 
+def _repeated(options: pa.Table, systems: int) -> str:
+    """Say how probably a second study of the first design would put several systems in the same order."""
+    if systems < 3 or not options.num_rows:
+        return ""
+    same = options["same_order"][0].as_py()
+    return f" A second such study would rank all {systems} systems alike {same:.0%} of the time."
+
+
 def _options(question: Question, shown: Simulated) -> Iterator[tuple[str, int]]:
     """Yield the designs to choose from: what each is for, and its place among all."""
     everything = list(everyone(question.rows))
@@ -78,8 +91,10 @@ def _options(question: Question, shown: Simulated) -> Iterator[tuple[str, int]]:
     if best is not None:
         yield ("recommended" if question.kind == "designs" else "smallest effect"), place[id(best)]
     undecided = open_below(question.kind, best, question.rows, question.target, shown.curve)
-    if undecided and question.kind == "designs":
-        yield ("smallest" if costs.counted else "cheapest"), place[id(undecided[0])]
+    likely = zip(undecided, predictions(shown.curve, undecided), strict=True)
+    near = next((c for c, power in likely if power >= question.target - NEARLY), None)
+    if near is not None and question.kind == "designs":
+        yield ("smallest" if costs.counted else "cheapest"), place[id(near)]
     if best is None and (seen := [c for c in everything if c.n]):
         yield "best seen", place[id(max(seen, key=lambda c: c.power))]
     if shown.affordable is not None:

@@ -16,6 +16,7 @@ from ordbridge.planning.options import Designs
 from ordbridge.power.grid import Grid
 from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
+from ordbridge.support.naming import arg
 
 STEP = 0.04  # of the items from one design to the next: a finer grid is below the error of any simulated power
 MOST_ITEMS = 500
@@ -99,6 +100,6 @@ def _axes(vary: dict[str, Any], texts: int = 1) -> tuple[list[int], list[int]]:
         value = vary.get(name, default)
         values = [value] if isinstance(value, (int, np.integer)) else list(value)
         if not values or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1 for v in values):
-            raise InputError(f"{name}={value!r} must be integers ≥ 1")
+            raise InputError(f"{arg(name, value)} must be integers ≥ 1")
         axes.append(sorted({int(v) for v in values}))
     return axes[0], axes[1]

@@ -30,7 +30,7 @@ class Null(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The exact 95 % interval of the size."""
+        """The exact 95% interval of the size."""
         return _interval(self.significant, self.n)
 
 
@@ -74,7 +74,7 @@ class Candidate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The exact 95 % interval of its power; all of 0 … 1 before the first simulation."""
+        """The exact 95% interval of its power; all of 0 … 1 before the first simulation."""
         return _interval(self.weight * self.significant, self.weight * self.n) if self.n else (0.0, 1.0)
 
     def covers(self, other: Candidate) -> bool:

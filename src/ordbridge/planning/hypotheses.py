@@ -33,6 +33,7 @@ from ordbridge.power.result import load, r_versions
 from ordbridge.power.worker import Batch, BatchResult, FitTask, failed_row, failure_of, key_of
 from ordbridge.simulate import Simulator
 from ordbridge.support.arguments import number_of_workers
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 ANY, PAIRS, REFERENCE = "any difference", "all pairs", "all against "
@@ -59,8 +60,8 @@ def hypothesis(
         terms = list(system_terms(cell))
         if len(terms) > 1:
             raise InputError(
-                f"there are {len(labels)} systems. Say what is tested (`test`): {called[0]} {called[-1]} for a pair, "
-                f"reference {called[0]} for all pairs with it, pairs for all pairs, any for any difference"
+                f"there are {len(labels)} systems. Say what is tested ({arg('test')}): {called[0]} {called[-1]} for a "
+                f"pair, reference {called[0]} for all pairs with it, pairs for all pairs, any for any difference"
             )
         term = terms[0]
     elif isinstance(test, str) and test in ("any", "pairs"):

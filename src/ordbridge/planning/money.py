@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import number, proportion
+from ordbridge.support.naming import arg
 
 
 class Wage(NamedTuple):
@@ -56,7 +57,7 @@ class Costs:
         if proportion("loss", self.loss, ends=True) > 0.9:
             raise InputError(f"a loss of {self.loss:g} leaves less than a tenth of the ratings; give the share lost")
         if self.minutes is not None and number("minutes", self.minutes) <= 0:
-            raise InputError(f"a rating takes {self.minutes:g} minutes; `minutes` must be above 0")
+            raise InputError(f"{arg('minutes', self.minutes)} must be above 0: the time that a rating takes")
         if not self.counted and not (self.rating or self.participant):
             raise InputError("all costs are 0, so no design is cheaper than another; give a price")
         if self.budget is not None:

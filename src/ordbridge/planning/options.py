@@ -88,7 +88,7 @@ class Designs:
     ----------
     items, ratings_per_text
         A number or a list each. One number of each is one design, whose power is asked for. Default: 10 to 500 items,
-        4 % apart, and 2, 3, 5 and 10 ratings.
+        4% apart, and 2, 3, 5 and 10 ratings.
     texts_per_participant
         How many texts a participant rates in these counterbalanced designs.
     table

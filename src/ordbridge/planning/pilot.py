@@ -18,6 +18,7 @@ from ordbridge.models.fit import Fit
 from ordbridge.power.models import FORMULAS
 from ordbridge.reading import RatingTable, read
 from ordbridge.simulate import Simulator, Truth
+from ordbridge.support.naming import arg
 
 TRIES = 3  # bootstrap datasets that one draw may use up before the pilot is called too small
 
@@ -65,7 +66,7 @@ def read_pilot(
     table = given.table
     for name in ("participant", "item", "system"):
         if name not in table.column_names:
-            raise InputError(f"the pilot has no column of the {name}; say which one it is (`{name}`)")
+            raise InputError(f"the pilot has no column of the {name}; say which one it is ({arg(name)})")
     if "criterion" in table.column_names and (count := len(table["criterion"].unique())) > 1:
         raise InputError(f"the pilot has {count} criteria; plan from the ratings of one of them")
     options: dict[str, Any] = {"engine": engine}

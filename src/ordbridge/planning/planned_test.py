@@ -28,6 +28,7 @@ from ordbridge.models.prepare import prepare
 from ordbridge.models.problem import Estimates
 from ordbridge.power.models import Model
 from ordbridge.support.formatting import listed
+from ordbridge.support.naming import arg
 
 TESTS = ("z", "t", "lrt")
 ROLES = ("participant", "item", "system", "rating", "criterion")
@@ -180,7 +181,7 @@ def usable(ratings: pa.Table, tested: Sequence[str]) -> pa.Table:
     if missing := sorted(set(tested) - set(systems)):
         raise InputError(
             f"the plan tests {listed(missing)}, but the ratings have only {listed(systems)}; rename the systems in the "
-            "file, or plan with names= as in the file"
+            f"file, or plan with {arg('names')} as in the file"
         )
     return ratings
 

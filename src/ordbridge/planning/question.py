@@ -27,8 +27,9 @@ from ordbridge.simulate import Truth
 from ordbridge.simulate.effect_units import with_points, with_superiority
 from ordbridge.simulate.presets import PRESETS
 from ordbridge.support.arguments import choice, numbers, proportion, whole
+from ordbridge.support.naming import arg
 
-# A size of 5 % is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
+# A size of 5% is then known to 1.5 points to either side. Mixed models of more systems take twenty times as long.
 USUAL = {"datasets": 1000, "max_per_design": 500, "null_datasets": 800}
 SLOW = {"datasets": 400, "max_per_design": 200, "null_datasets": 400}
 CALIBRATES = 200  # with fewer a critical value says less than alpha, unless it is asked for
@@ -207,7 +208,7 @@ def _names(names: Sequence[str] | None, truth: Truth, study: Pilot | None) -> tu
         return letters if study is None else study.systems
     called = tuple(map(str, names))
     if len(called) != truth.systems or len(set(called)) < len(called):
-        raise InputError(f"systems={list(called)} must be {truth.systems} different names, one for each system")
+        raise InputError(f"{arg('systems', list(called))} must be {truth.systems} different names, one for each system")
     return called
 
 
@@ -243,7 +244,7 @@ def _calibrate(calibrate: bool | None, null: int, alpha: float) -> bool:
         calibrate = null >= CALIBRATES
     if calibrate and null < (least := math.ceil(1 / alpha - 1)):
         raise InputError(
-            f"{null} datasets without a difference (`null_datasets`) are too few for a critical value at alpha "
+            f"{null} datasets without a difference ({arg('null_datasets')}) are too few for a critical value at alpha "
             f"{alpha:g}. Give at least {least}, better 1000, or do not calibrate"
         )
     return calibrate

@@ -15,6 +15,7 @@ from ordbridge.planning.forecast_power import Powers, predictions
 from ordbridge.planning.looks import Sequential
 from ordbridge.planning.money import Costs
 from ordbridge.planning.protocol import Protocol
+from ordbridge.planning.wording import likely_power
 from ordbridge.power.wording import compared, percent, said_once
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
@@ -107,11 +108,7 @@ class Plan(Result):
 
     def main(self) -> Sequence[ShownTable]:
         """Return the designs to choose from."""
-        return (
-            [ShownTable(_for_people(self.options, len(self.settings["systems"]) > 2), names=NAMES | self._cost)]
-            if self.options.num_rows
-            else []
-        )
+        return [ShownTable(_for_people(self.options), names=NAMES | self._cost)] if self.options.num_rows else []
 
     def on_page(self) -> Sequence[ShownTable]:
         """Return the designs that enough datasets tell about, the cheapest first, and the recommended one marked."""
@@ -159,7 +156,7 @@ class Plan(Result):
             table["effect"] = [row["effect"] for _, row in rows]
         best = frozenset(place for place, (_, row) in enumerate(rows) if row["recommended"])
         caption = (
-            f"Designs by cost; power to find the difference at alpha {self.settings['alpha']:g}, with 95 % intervals"
+            f"Designs by cost; power to find the difference at alpha {self.settings['alpha']:g}, with 95% intervals"
         )
         return ShownTable(pa.table(table), caption, NAMES | self._cost, marked=best)
 
@@ -178,7 +175,7 @@ class Plan(Result):
         """Return the methods paragraph."""
         asked = self.settings
         effect = "the smallest detectable effect" if asked["effect"] == "smallest" else (
-            f"an effect of {', '.join(f'{e:g}' for e in asked['effect'])} latent units"
+            f"an effect of {', '.join(dict.fromkeys(f'{e:.3g}' for e in asked['effect']))} latent units"
         )  # fmt: skip
         source = {"pilot": "the estimates of a pilot study", "truth": "assumed parameters"}.get(
             asked["source"], f"the parameters of {asked['source']}"
@@ -192,10 +189,22 @@ class Plan(Result):
         return (
             f"The size of the study was planned by simulation: {asked['datasets']} datasets (seed {asked['seed']}) "
             f"were drawn from {source} with {effect} and analysed by {model}, with "
-            f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95 % "
+            f"{citations.software(asked['versions'], asked['engine'])}. A design was simulated until the exact 95% "
             f"interval of its power (Clopper & Pearson 1934) lay on one side of {asked['target']:.0%} or its share of "
-            f"the datasets was spent.{compared(asked['names'])}{sizes} {' '.join(self.answer.splitlines())}"
+            f"the datasets was spent.{compared(asked['names'])}{sizes} {self._chosen()}"
         )
+
+    def _chosen(self) -> str:
+        """Return what the answer recommends, as a paper says it."""
+        row = self.recommended
+        if self.question != "designs" or row is None:
+            return " ".join(self.answer.splitlines())
+        power = percent(row["power"], row["conf_low"], row["conf_high"])
+        found = (
+            f"We chose {row['items']:,} items with {row['ratings_per_text']:g} ratings of each text "
+            f"({row['ratings']:,} ratings by {row['participants']:,} raters), power {power}."
+        )
+        return found if self.looks is None else f"{found} {self.looks.answer}"
 
     def references(self) -> list[str]:
         """Return the references of the methods paragraph."""
@@ -243,23 +252,18 @@ def _grid(table: pa.Table | None) -> ShownTable | None:
     return ShownTable(table, names=NAMES) if table is not None and table.num_rows else None
 
 
-def _for_people(options: pa.Table, several: bool) -> pa.Table:
-    """Return the designs to choose from in a few columns: power with its interval in one.
-
-    With several systems, how probably two studies put them in the same order, too.
-    """
+def _for_people(options: pa.Table) -> pa.Table:
+    """Return the designs to choose from in a few columns: power with its interval in one."""
     kept = ["option", "items", "ratings_per_text", "participants", "cost"]
-    shown = options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
-    if not several:
-        return shown
-    return shown.append_column("same order", pa.array([f"{same:.0%}" for same in options["same_order"].to_pylist()]))
+    return options.select(kept).append_column("power", pa.array([_power(row) for row in options.to_pylist()]))
 
 
 def _power(row: Mapping[str, Any]) -> str:
     if row["power"] is None:
         return f"about {row['predicted']:.0%} (not simulated)"
     if row["verdict"] == "undecided":
-        return f"{row['power']:.0%} (too close to call)"
+        open_ = "undecided" if row["n"] < ENOUGH else "too close to call"
+        return f"{likely_power(row['power'], row['predicted'], row['n'])} ({open_})"
     return percent(row["power"], row["conf_low"], row["conf_high"])
 
 

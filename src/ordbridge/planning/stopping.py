@@ -18,6 +18,7 @@ import numpy as np
 
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import choice, numbers, proportion, whole
+from ordbridge.support.naming import arg
 
 SHAPES = ("obrien-fleming", "pocock")
 POINTS, MOST_POINTS = 201, 4001  # of the grid on which the density of the statistic is carried from look to look
@@ -73,7 +74,9 @@ def shares_of_looks(looks: int | Sequence[float]) -> np.ndarray:
         return np.arange(1, count + 1) / count
     times = np.array(numbers("looks", looks))
     if times[0] <= 0 or abs(times[-1] - 1) > 1e-12 or (np.diff(times) <= 0).any():
-        raise InputError(f"looks={list(times)} must rise from above 0 to 1: the share of the study at each look")
+        raise InputError(
+            f"{arg('looks', list(times))} must rise from above 0 to 1: the share of the study at each look"
+        )
     return times
 
 

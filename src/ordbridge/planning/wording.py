@@ -62,16 +62,17 @@ def _nothing(kind: str, undecided: list[Candidate], rows: Rows, asked: Mapping[s
 def of_undecided(
     kind: str, best: Candidate | None, rows: Rows, curve: Powers, asked: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Yield which designs are undecided, those with the most simulations first, and what deciding would take."""
+    """Yield which designs are undecided, those nearest to the target first, and what deciding would take."""
     target = asked["target"]
     undecided = open_below(kind, best, rows, target, curve)
     if kind == "power":
         undecided = [c for c in everyone(rows) if verdict(c, rows, target, min(ENOUGH, c.n)) == "undecided"]
     if not undecided:
         return
-    named = sorted(undecided, key=lambda c: -c.n)[:NAMED]
-    words = [_short(c, kind, asked) + (f" ({c.power:.0%})" if c.n else "") for c in named]
-    if rest := len(undecided) - len(named):
+    predicted = predictions(curve, undecided)
+    near = sorted(zip(undecided, predicted, strict=True), key=lambda one: abs(one[1] - target))[:NAMED]
+    words = [f"{_short(c, kind, asked)} ({likely_power(c.power if c.n else None, p, c.n)})" for c, p in near]
+    if rest := len(undecided) - len(near):
         words.append(f"{rest:,} other{'s' if rest > 1 else ''}")
     more, most = more_datasets(undecided, curve, target)
     values: dict[str, Any] = {
@@ -83,10 +84,21 @@ def of_undecided(
     }
     yield found("undecidable-designs" if more > MOST_MORE else "undecided-designs", **values)
     if best is None and kind != "power":
-        likely = zip(undecided, predictions(curve, undecided), strict=True)
+        likely = zip(undecided, predicted, strict=True)
         sure = next(((c, p) for c, p in likely if not c.n and p >= target + CLEARLY), None)
         if sure is not None:
             yield found("likely-design", design=_short(sure[0], kind, asked), power=sure[1], more=ENOUGH)
+
+
+def likely_power(power: float | None, predicted: float, n: int) -> str:
+    """Write a power: the curve through all simulations says it where a design's own datasets are few.
+
+    Examples
+    --------
+    >>> likely_power(0.7, 0.767, 20), likely_power(0.79, 0.78, 400)
+    ('about 77%', '79%')
+    """
+    return f"about {predicted:.0%}" if power is None or n < ENOUGH else f"{power:.0%}"
 
 
 def of_size(subject: Candidate | None, alpha: float) -> Iterator[Finding]:
@@ -134,7 +146,7 @@ def counted_words(asked: Mapping[str, Any]) -> str:
 
 
 def power_words(c: Candidate) -> str:
-    """Say the power of a design with its 95 % interval.
+    """Say the power of a design with its 95% interval.
 
     Examples
     --------

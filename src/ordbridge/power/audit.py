@@ -24,7 +24,7 @@ class Audit:
         ``median`` relative difference of p, how many ``decisions_differ`` at alpha, how many cases are
         ``over_1_percent``, and how many fits ``failed_fast_only`` and ``failed_r_only``.
     cases
-        Every case over 1 % with both p-values and both log likelihoods, largest difference first; ``message_r`` is what
+        Every case over 1% with both p-values and both log likelihoods, largest difference first; ``message_r`` is what
         R said of its fit, such as that it failed to converge.
     """
 
@@ -54,7 +54,7 @@ class Audit:
         better = f" (the fast engine's likelihood is higher in {higher})" if self.cases.num_rows else ""
         return (
             f"{self.compared} fits compared with R: largest relative difference of p {self.largest:.2g}, "
-            f"{self.cases.num_rows} over 1 %{better}, {self.differ} decisions differ"
+            f"{self.cases.num_rows} over 1%{better}, {self.differ} decisions differ"
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ordbridge.errors import ClusterError, InputError
 from ordbridge.power.backends import WORKERS_ENVIRONMENT, environment, restore
+from ordbridge.support.naming import arg
 
 CONNECT_SECONDS = 30
 PATIENCE = 40.0  # seconds without a scheduler, or without any worker, until a run ends
@@ -44,7 +45,9 @@ class DaskBackend:
         try:
             import distributed
         except ImportError:
-            raise InputError("backend='dask' needs Dask; install it: pip install 'ordbridge[dask]'") from None
+            raise InputError(
+                f"{arg('backend', 'dask')} needs Dask; install it: pip install 'ordbridge[dask]'"
+            ) from None
         # what happens to the cluster is said by us, in one sentence
         self._levels = {name: logging.getLogger(name).level for name in LOGGERS}
         for name in LOGGERS:
@@ -223,8 +226,8 @@ def _local_cluster(jobs: int) -> Any:
         security = distributed.Security.temporary()
     except ImportError:
         raise InputError(
-            "backend='dask' needs the package cryptography, so that nobody else can use the cluster; install it: "
-            "pip install 'ordbridge[dask]'"
+            f"{arg('backend', 'dask')} needs the package cryptography, so that nobody else can use the cluster; "
+            "install it: pip install 'ordbridge[dask]'"
         ) from None
     settings = {
         "distributed.nanny.pre-spawn-environ": LOCAL_ENVIRONMENT,

@@ -21,6 +21,7 @@ from ordbridge.reading.tables import to_arrow
 from ordbridge.simulate import Truth
 from ordbridge.simulate.presets import preset_named
 from ordbridge.support.arguments import number
+from ordbridge.support.naming import arg
 
 DESIGNS = ("counterbalanced", "crossed", "howcroft2021", "latin_square")
 SYNONYMS = {"crossed": {"ratings_per_text": "raters"}, "howcroft2021": {"ratings_per_text": "ratings"}}
@@ -161,7 +162,7 @@ class Grid:
             ]
             if missing:
                 written = {argument: axis for axis, argument in synonyms.items()}.get(missing[0], missing[0])
-                raise InputError(f"the design {design['kind']!r} needs {written}; give the grid {written}=[…]")
+                raise InputError(f"the design {design['kind']!r} needs {written}; give the grid {arg(written)}")
         content = {"truth": truth.to_dict(), "design": design, "variant": values.get("variant", "corrected")}
         return Cell(cell_label(values) or "all", tuple(values.items()), json.dumps(content, sort_keys=True))
 
@@ -204,13 +205,15 @@ def _truths(truth: Any) -> dict[str, Truth]:
     if isinstance(truth, Truth):
         return {"": truth}
     if not isinstance(truth, Mapping) or not truth or not all(isinstance(t, Truth) for t in truth.values()):
-        raise InputError("the grid needs a preset, or truth=: a Truth, or a mapping of names to Truths")
+        raise InputError(f"the grid needs a preset, or {arg('truth')}: a Truth, or a mapping of names to Truths")
     return truth  # type: ignore[return-value]  # a paper's Settings say themselves which names there are
 
 
 def _design(design: Any) -> dict[str, Any]:
     if design is None:
-        raise InputError(f"the grid needs design=: one of {', '.join(DESIGNS)}, or a table participant, item, system")
+        raise InputError(
+            f"the grid needs {arg('design')}: one of {', '.join(DESIGNS)}, or a table participant, item, system"
+        )
     if isinstance(design, str) and not design.endswith((".csv", ".tsv", ".parquet")):
         design = {"kind": design}
     if isinstance(design, Mapping) and "columns" in design:
@@ -231,7 +234,10 @@ def _axes(axes: Mapping[str, Any], truths: Mapping[str, Truth]) -> dict[str, tup
     """Put the axes into reading order, each as a tuple of plain values."""
     given = {name: _values(name, value) for name, value in axes.items()}
     if "variance" in given and "" in truths:
-        raise InputError("variance= names one of several truths, but there is only one; give truth={name: Truth, …}")
+        raise InputError(
+            f"{arg('variance')} names one of several truths, but there is only one; give {arg('truth')} a Truth for "
+            "each name"
+        )
     if "" not in truths:
         given.setdefault("variance", tuple(truths))
         for name in given["variance"]:

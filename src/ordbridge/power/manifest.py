@@ -21,6 +21,7 @@ from ordbridge.power.grid import Grid
 from ordbridge.power.models import Model
 from ordbridge.reading.source import json_of, text_of
 from ordbridge.support.arguments import proportion, seconds, whole
+from ordbridge.support.naming import arg
 from ordbridge.support.writing import FULL, sync_file, sync_folder
 
 FORMAT = 1
@@ -110,9 +111,9 @@ def _check(manifest: dict[str, Any]) -> None:
     """Raise an error where a manifest has something that no run can have asked for."""
     whole("seed", manifest["seed"], least=0)
     if whole("datasets", manifest["datasets"], least=1) > MOST_DATASETS:
-        raise InputError(f"datasets={manifest['datasets']} is more than {MOST_DATASETS}")
+        raise InputError(f"{arg('datasets', manifest['datasets'])} is more than {MOST_DATASETS}")
     if whole("calibration", manifest.get("calibration", 0), least=0) > MOST_DATASETS:
-        raise InputError(f"calibration={manifest['calibration']} is more than {MOST_DATASETS}")
+        raise InputError(f"{arg('calibration', manifest['calibration'])} is more than {MOST_DATASETS}")
     for label, content in _is("null_cells", manifest.get("null_cells", {}), dict).items():
         if not label.startswith(NULL) or label in manifest["cells"]:
             raise InputError(f"{label!r} is not the name of a null")

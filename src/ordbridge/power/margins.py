@@ -13,6 +13,7 @@ from ordbridge.models.problem import Estimates, Problem
 from ordbridge.power.grid import Cell
 from ordbridge.power.models import Model, system_terms
 from ordbridge.simulate import Truth, implied
+from ordbridge.support.naming import arg
 
 FARTHEST = 8.0  # a latent effect at which practically every rating is at the end of the scale
 
@@ -31,7 +32,7 @@ def system_tested(cell: Cell, model: Model) -> int:
     found = system_terms(cell).get(model.term)
     if found is None:
         terms = " or ".join(system_terms(cell))
-        raise InputError(f"goal={model.goal!r} compares systems: term={model.term!r} must be {terms}")
+        raise InputError(f"{arg('goal', model.goal)} compares systems: {arg('term', model.term)} must be {terms}")
     return found[0]
 
 
@@ -95,6 +96,6 @@ def latent_effect_of(truth: Truth, system: int, difference: float, on: str) -> f
 
     if gap(-FARTHEST) * gap(FARTHEST) > 0:
         raise InputError(
-            f"no effect makes mean ratings differ by margin={abs(difference):g} points; give a smaller one"
+            f"no effect makes mean ratings differ by {arg('margin', abs(difference))} points; give a smaller one"
         )
     return round(float(brentq(gap, -FARTHEST, FARTHEST, xtol=1e-8)), 6)

@@ -18,6 +18,7 @@ from ordbridge.models.problem import Problem
 from ordbridge.power.grid import Cell
 from ordbridge.simulate.presets import preset_named
 from ordbridge.support.arguments import choice, number
+from ordbridge.support.naming import arg
 
 FIXED, MAXIMAL = "rating ~ system", "rating ~ system + (system | participant) + (system | item)"
 GOALS = ("difference", "equivalence", "non-inferiority")
@@ -128,7 +129,7 @@ def resolve(
     cells = tuple(cells)
     named = {model: {} for model in models} if not isinstance(models, Mapping) else dict(models)
     if isinstance(models, str) or not named:
-        raise InputError(f"models={models!r} is not a list of models; choose from {', '.join(FORMULAS)}")
+        raise InputError(f"{arg('models', models)} is not a list of models; choose from {', '.join(FORMULAS)}")
     read = (_read(name, value) for name, value in named.items())
     if goal is not None:
         shown: dict[str, Any] = {"goal": goal.show, "margin": goal.margin, "on": goal.on}
@@ -147,8 +148,9 @@ def _check_term(model: Model, problem: Problem, cell: Cell) -> None:
     moved = {name for summand in problem.nominal for name in names(summand.term)}
     if "system" in moved and model.term in system_terms(cell):
         raise InputError(
-            f"{model.name}: with nominal={model.nominal!r} a system moves every threshold on its own, and there is no "
-            f"coefficient {model.term!r}. Test one such as '1|2.{model.term}' with term=, or use scale="
+            f"{model.name}: with {arg('nominal', model.nominal)} a system moves every threshold on its own, so "
+            f"{model.term!r} is not estimated. Test one such as '1|2.{model.term}' with {arg('term')}, or use "
+            f"{arg('scale')}"
         )
 
 
@@ -200,7 +202,9 @@ def _complete(model: Model, cells: tuple[Cell, ...], term: str | None, preset: s
     _check_goal(model)
     truths = {cell.truth for cell in cells}
     if model.ordinal and (scales := {t.scale for t in truths} - {"ordinal"}):
-        raise InputError(f"{model.kind} needs categories, but the truth has scale={scales.pop()!r}; use lm or lmer")
+        raise InputError(
+            f"{model.kind} needs categories, but the truth has {arg('scale', scales.pop())}; use lm or lmer"
+        )
     links = sorted({t.link for t in truths})
     if model.ordinal and not model.link and len(links) > 1:
         raise InputError(f"the truths have the links {', '.join(links)}; say which one {model.name} is fitted with")
@@ -208,7 +212,7 @@ def _complete(model: Model, cells: tuple[Cell, ...], term: str | None, preset: s
     chosen = model.term or term or (terms[0] if len(terms) == 1 else "")
     if not chosen:
         raise InputError(
-            f"there are {len(terms) + 1} systems; name the tested coefficient with term=: {' or '.join(terms)}"
+            f"there are {len(terms) + 1} systems; name the tested coefficient with {arg('term')}: {' or '.join(terms)}"
         )
     reml = (preset is None or preset_named(preset).REML) if model.REML is None else model.REML
     formula = model.formula or FORMULAS[model.kind]
@@ -218,9 +222,9 @@ def _complete(model: Model, cells: tuple[Cell, ...], term: str | None, preset: s
 def _check_goal(model: Model) -> None:
     if choice("goal", model.goal, GOALS) == "difference":
         if model.margin is not None:
-            raise InputError("a margin belongs to equivalence or non-inferiority (`goal`)")
+            raise InputError(f"a margin belongs to equivalence or non-inferiority ({arg('goal')})")
         return
     if model.margin is None or number("margin", model.margin) <= 0:
-        raise InputError(f"{model.goal} needs a `margin` above 0: how large a difference would still not matter")
+        raise InputError(f"{model.goal} needs {arg('margin')} above 0: how large a difference would still not matter")
     if choice("on", model.on, ("rating", "latent")) == "latent" and not model.ordinal:
         raise InputError(f"{model.name} has no latent scale; give the margin in rating points")

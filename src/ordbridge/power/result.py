@@ -29,6 +29,7 @@ from ordbridge.render.layout import Figures, Section, ShownPicture
 from ordbridge.render.layout import ShownTable as Shown
 from ordbridge.results import Finding, Result, worst_first
 from ordbridge.support.arguments import proportion
+from ordbridge.support.naming import arg
 
 BEHIND = ("cell", "n_ok", "mc_error")
 """Columns that a reader does not need: the interval says what they say."""
@@ -132,7 +133,7 @@ class Run(Result):
             sections.append(Section("Failed fits", (Shown(failures),)))
         if self.manifest["audit"]:
             audit = self.audit()
-            cases = [Shown(audit.cases, "p differs by more than 1 %")] if audit.cases.num_rows else []
+            cases = [Shown(audit.cases, "p differs by more than 1%")] if audit.cases.num_rows else []
             sections.append(Section("Audit against R", (f"{audit}.", Shown(audit.summary), *cases)))
         bias = wording.said_once(self.bias().drop_columns(["cell"]))[1]
         return [*sections, Section("Estimates against the truth", (Shown(bias, names=wording.NAMES),), folded=True)]
@@ -146,13 +147,9 @@ class Run(Result):
         failed = sum(self._power["n_failed"].to_pylist())
         return ShownPicture(
             "power",
-            f"Power over the difference between the systems, with exact 95 % intervals ({each} datasets per point, "
-            f"{failed:,} failed fits); dotted: 80 % and alpha = {self.alpha:g}",
+            f"Power over the difference between the systems, with exact 95% intervals ({each} datasets per point, "
+            f"{failed:,} failed fits); dotted: 80% and alpha = {self.alpha:g}",
         )
-
-    def results(self) -> str:
-        """Return the answer as a paragraph."""
-        return " ".join(f"{line[0].upper()}{line[1:]}" for line in self.answer.splitlines())
 
     def figures(self) -> Figures:
         """Return power over the effect, where the grid has one."""
@@ -299,7 +296,9 @@ class Run(Result):
         known, and ``p_value`` is null. Cells that are their own null are left out.
         """
         if calibrated and not self.calibration:
-            raise InputError("this run has no critical values; run it again with `null_datasets`, which adds to it")
+            raise InputError(
+                f"this run has no critical values; run it again with {arg('null_datasets')}, which adds to it"
+            )
         names = [model.name for model in self.models]
         for name in (a, b):
             if name not in names:

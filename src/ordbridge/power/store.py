@@ -25,6 +25,7 @@ from ordbridge.errors import InputError
 from ordbridge.power.fit_table import FITS
 from ordbridge.power.manifest import FILE, differences, explain_failed_write, identity_of, read_manifest, write_manifest
 from ordbridge.power.parts import IDENTITY, checksum, set_aside, sound_parts
+from ordbridge.support.naming import arg
 from ordbridge.support.writing import sync_file, sync_folder
 
 EVERY_SECONDS = 2.0  # how much finished work a kill can cost at most, apart from the batches under way
@@ -40,7 +41,7 @@ def folder_of(store: str | os.PathLike[str]) -> Path:
         os.fspath(store).encode()
         return Path(store).expanduser()
     except (AttributeError, RuntimeError, TypeError, ValueError):
-        raise InputError(f"store={store!r} is not the name of a folder") from None
+        raise InputError(f"{arg('store', store)} is not the name of a folder") from None
 
 
 class Store:
@@ -176,7 +177,7 @@ def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InputError(f"store={str(path)!r} is a file; name a folder") from None
+        raise InputError(f"{arg('store', str(path))} is a file; name a folder") from None
     except OSError as error:
         raise InputError(f"the folder {path} cannot be made: {error.strerror}") from None
 

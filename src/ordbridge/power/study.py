@@ -143,7 +143,7 @@ def _options(path: Path, values: dict[str, Any]) -> dict[str, Any]:
         if name in values:
             raise InputError(
                 f"{path}: {name} cannot be in a study file, because a Dask scheduler can run code on this machine. "
-                "Name one you trust on the command line or in the call (`backend`)"
+                "Name one you trust on the command line or in the call"
             )
     _known(path, "key of [run]", values, OPTIONS)
     for name, value in values.items():

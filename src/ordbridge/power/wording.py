@@ -185,7 +185,7 @@ def methods(run: Run, table: pa.Table) -> str:
         f"Power was estimated by simulation: {_number(table).lower()} datasets for each of {len(run.grid.cells)} cells "
         f"(seed {run.manifest['seed']}), each analysed by {formulas}, with "
         f"{citations.software(run.versions, run.engine)}. Power is the share of datasets with p < {run.alpha:g}; the "
-        f"{failed} failed fits count as not significant. Intervals are exact 95 % intervals (Clopper & Pearson 1934)."
+        f"{failed} failed fits count as not significant. Intervals are exact 95% intervals (Clopper & Pearson 1934)."
         f"{compared(run.grid.cells[0].systems)}{goal}{sizes}{audit}"
     )
 

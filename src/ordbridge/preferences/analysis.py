@@ -91,36 +91,18 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
     above, core, below = one_sided(table)
     if len(core) == 1 and len(table.systems) == 2:
         return _always(table, criterion, link, ranked, engine)
-    if above or below:
-        for names, code in ((above, "always-wins"), (below, "always-loses")):
-            if names:
-                said.append(found(code, systems=said_systems([table.systems[k] for k in names]), n=len(names)))
-        if len(core) < 2:
-            raise InputError("every system always wins or always loses against the others, so no model can be fitted")
-    keep = np.isin(table.first, core) & np.isin(table.second, core)
-    inner = table.rows(keep)
+    if len(core) < 2:
+        raise InputError("every system always wins or always loses against the others, so no model can be fitted")
+    for names, code in ((above, "always-wins"), (below, "always-loses")):
+        if names:
+            said.append(found(code, systems=said_systems([table.systems[k] for k in names]), n=len(names)))
+    inner = table.rows(np.isin(table.first, core) & np.isin(table.second, core))
     groups, why = random_groupings(inner, ranked)
     groups, why = that_fit(inner, groups, why)
     said += why
-    if ranked:
-        said.append(found("exploded-rankings"))
-    free = inner.shown_both_ways() and not ranked
-    fit = _with_position(inner, groups, link) if free else None
-    if free and fit is None:
-        said.append(found("position-always", share=100 * float(inner.points.mean())))
-    elif not free and not ranked:
-        said.append(found("position-unknown"))
-    free = fit is not None
     orders = rankings_of(inner) if ranked and link == "logit" else None
-    if orders is not None:
-        fit = _ranked(inner, orders, groups)
-        said = [one for one in said if one.code != "exploded-rankings"]
-    elif fit is None:
-        fit = _kept_typical(inner.coded(groups, False, link))
-    if fit.typical:
-        said.append(found("preferences-runaway", sd=f"{fit.sd.max():.2f}"))
-    if not fit.converged:
-        said.append(found("preferences-not-converged"))
+    fit, free, noticed = _fitted(inner, groups, link, ranked, orders)
+    said += noticed
     robust = ranked and not groups and orders is None
     if robust:
         fit = _robust(inner, fit, link)
@@ -148,6 +130,33 @@ def analyse(table: PairTable, criterion: str | None, link: str, engine: str, che
         strengths - strengths.mean(), tests, naive, position, consistency, triads, same, system_rates, engine,
         tuple(said),
     )  # fmt: skip
+
+
+def _fitted(
+    table: PairTable,
+    groups: tuple[str, ...],
+    link: str,
+    ranked: bool,
+    orders: tuple[np.ndarray, np.ndarray] | None,
+) -> tuple[Restricted, bool, list[Finding]]:
+    """Return the fit, whether it has an effect of the position, and what to say about both."""
+    said = [found("exploded-rankings")] if ranked and orders is None else []
+    both_ways = table.shown_both_ways() and not ranked
+    fit = _with_position(table, groups, link) if both_ways else None
+    if both_ways and fit is None:
+        said.append(found("position-always", share=100 * float(table.points.mean())))
+    elif not both_ways and not ranked:
+        said.append(found("position-unknown"))
+    free = fit is not None
+    if orders is not None:
+        fit = _ranked(table, orders, groups)
+    elif fit is None:
+        fit = _kept_typical(table.coded(groups, False, link))
+    if fit.typical:
+        said.append(found("preferences-runaway", sd=f"{fit.sd.max():.2f}"))
+    if not fit.converged:
+        said.append(found("preferences-not-converged"))
+    return fit, free, said
 
 
 def _repeated(table: PairTable) -> list[Finding]:

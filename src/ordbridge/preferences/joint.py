@@ -15,6 +15,7 @@ from ordbridge.errors import FitError, InputError
 from ordbridge.preferences.fitting import NO_MAXIMUM
 from ordbridge.preferences.rows import RowTerms, cut_points, row_terms
 from ordbridge.preferences.tied import Comparisons, start_spacings
+from ordbridge.support.naming import arg
 
 __all__ = ["Joint", "JointFit", "Rated", "fit_joint"]
 
@@ -88,7 +89,7 @@ class Joint:
         if sum(self.effects) > LARGEST:
             raise InputError(
                 f"ratings and comparisons together have {sum(self.effects):,} random effects, more than {LARGEST:,}; "
-                "leave the item out, or use random='none'"
+                f"leave the item out, or use {arg('random', 'none')}"
             )
         self.Z = sparse.hstack(self.blocks, format="csr") if self.blocks else sparse.csr_matrix((n + m, 0))
         self.start = np.zeros(self.Z.shape[1])

@@ -20,6 +20,7 @@ from ordbridge.render.layout import Section, ShownTable
 from ordbridge.results.finding import Finding, found
 from ordbridge.results.result import Result
 from ordbridge.support.formatting import enumerated, p_text
+from ordbridge.support.naming import arg
 
 __all__ = ["PreferenceJudge", "judge_preferences"]
 
@@ -133,7 +134,7 @@ def judge_preferences(
     """
     table = pair_table(data, **columns)
     if table.rater is None or table.item is None:
-        raise InputError("a judge is compared with people on the same items: give rater= and item=")
+        raise InputError(f"a judge is compared with people on the same items: give {arg('rater')} and {arg('item')}")
     if judge not in table.raters:
         raise InputError(f"no rater is called {judge!r}; there are {', '.join(table.raters[:20])}")
     mine = table.rater == table.raters.index(judge)

@@ -11,20 +11,16 @@ import pyarrow as pa
 from ordbridge import __version__
 from ordbridge.render import figures
 from ordbridge.render.layout import Block, Figures, Section, ShownPicture, ShownTable
+from ordbridge.results import citations
+from ordbridge.results.compared import SystemsCompared, without_criterion
 from ordbridge.results.finding import Finding
-from ordbridge.results.result import Result
-from ordbridge.support.formatting import columns_taken, listed, p_text
+from ordbridge.support.formatting import listed, p_text
 
 __all__ = ["PreferenceComparison"]
 
 MOST_NAMED = 4
 MOST_SENTENCES = 40
-REFERENCES = (
-    "Agresti, A. (1992). Analysis of ordinal paired comparison data. Applied Statistics 41, 287–297.",
-    "Bradley, R. A. & Terry, M. E. (1952). Rank analysis of incomplete block designs. Biometrika 39, 324–345.",
-    "Chung, Y. et al. (2013). A nondegenerate penalized likelihood estimator for variance parameters in multilevel "
-    "models. Psychometrika 78, 685–709.",
-)
+LINE = "\n"
 
 
 def percent(value: float) -> str:
@@ -39,7 +35,7 @@ def percent(value: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferenceComparison(Result):
+class PreferenceComparison(SystemsCompared):
     """Which system is preferred, how often, and how sure that is.
 
     Attributes
@@ -52,7 +48,7 @@ class PreferenceComparison(Result):
     pairs
         criterion, system_a (the better one), system_b, win_rate, conf_low, conf_high, win, tie, log_odds, std_error,
         df, p_value, p_adjusted, observed (in direct comparisons), n (of these), test, naive_p_value (without raters
-        and items). Intervals exclude 50 % exactly where ``p_adjusted`` is below 1 − conf_level.
+        and items). Intervals exclude 50% exactly where ``p_adjusted`` is below 1 − conf_level.
     checks
         Position effect, intransitivity, circular triads, agreement on the same pair.
     models, design
@@ -74,21 +70,6 @@ class PreferenceComparison(Result):
         return f"<preferences between {listed(self.systems[:6])}: {'; '.join(self.answer.splitlines())}>"
 
     @property
-    def systems(self) -> list[str]:
-        """The systems, the best of the first criterion first."""
-        return list(dict.fromkeys(self.ranking["system"].to_pylist()))
-
-    @property
-    def criteria(self) -> tuple[str | None, ...]:
-        """The criteria; a single ``None`` if there is no such column."""
-        return tuple(dict.fromkeys(self.ranking["criterion"].to_pylist()))
-
-    @property
-    def alpha(self) -> float:
-        """The level below which a corrected p-value counts as a difference."""
-        return round(1.0 - float(self.settings["conf_level"]), 12)
-
-    @property
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
         few = len(self.systems) <= MOST_NAMED
@@ -96,13 +77,9 @@ class PreferenceComparison(Result):
             f"Preferences between {listed(self.systems)}" if few else f"Preferences between {len(self.systems)} systems"
         )
 
-    def rows(self, table: str, criterion: str | None) -> list[dict[str, Any]]:
-        """Return the rows of one of the tables that are about one criterion."""
-        return [row for row in getattr(self, table).to_pylist() if row["criterion"] == criterion]
-
     @property
     def answer(self) -> str:  # type: ignore[override]
-        """Who beats whom how often, in a line for each criterion."""
+        """Who beats whom how often: of one criterion in a line or two, of several in a line for each."""
         return "\n".join(self._headline(criterion) for criterion in self.criteria)
 
     def _headline(self, criterion: str | None) -> str:
@@ -113,18 +90,18 @@ class PreferenceComparison(Result):
         best, rest = ranking[0], ranking[1]
         if best["win_rate"] is None:
             return f"{of}{best['system']} never lost a point against the others and ranks first of {len(ranking)}."
-        said = f"{of}{best['system']} is preferred most: it wins {percent(best['win_rate'])} % against the others"
+        said = f"{of}{best['system']} is preferred most: it wins {percent(best['win_rate'])}% against the others"
         said += f", {self._population(criterion)}."
         pair = next((p for p in pairs if {p["system_a"], p["system_b"]} == {best["system"], rest["system"]}), None)
-        return said if pair is None else f"{said} {self._sentence(pair)}."
+        return said if pair is None else f"{said}{' ' if of else LINE}{self._sentence(pair)}."
 
     def _sentence(self, row: Mapping[str, Any]) -> str:
         level = 100 * float(self.settings["conf_level"])
         rate, p = percent(row["win_rate"]), row["p_adjusted"]
         interval = ""
         if row["conf_low"] is not None:
-            interval = f"{level:g}% CI {percent(row['conf_low'])} to {percent(row['conf_high'])} %, "
-        said = f"{row['system_a']} beats {row['system_b']} in {rate} % of comparisons ({interval}{p_text(p)})"
+            interval = f"{level:g}% CI {percent(row['conf_low'])} to {percent(row['conf_high'])}%, "
+        said = f"{row['system_a']} beats {row['system_b']} in {rate}% of comparisons ({interval}{p_text(p)})"
         return said if p < self.alpha else f"No clear difference: {said}"
 
     def _population(self, criterion: str | None) -> str:
@@ -147,14 +124,9 @@ class PreferenceComparison(Result):
         n = sum(row["comparisons"] for row in design)
         who = [f"{design[0][key]:,} {key}" for key in ("raters", "items") if design[0][key]]
         ties = sum(row["comparisons"] * row["ties"] for row in design) / n
-        shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)} % ties"])
+        shown = ", ".join([f"{n:,} comparisons of {len(self.systems)} systems", *who, f"{percent(ties)}% ties"])
         random = f" with random {model['random']}" if model["random"] else ""
         return f"{shown}; {model['model']}{random}. Win rates split ties."
-
-    @property
-    def columns(self) -> str:  # type: ignore[override]
-        """What was taken for what."""
-        return columns_taken(self.recognised)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -198,13 +170,13 @@ class PreferenceComparison(Result):
 
     def picture(self) -> ShownPicture:
         """Return the picture of win rates."""
-        level = f"{100 * float(self.settings['conf_level']):g} %"
+        level = f"{100 * float(self.settings['conf_level']):g}%"
         return ShownPicture("win_rates", f"Win rates against the mean opponent, ties split, with {level} intervals")
 
     def results(self) -> str:
         """Return the answer, and every pair of systems, in sentences."""
-        rest = self.sentences if self.pairs.num_rows > 1 else ()
-        return " ".join([*self.answer.splitlines(), *rest[:MOST_SENTENCES]])
+        said = " ".join(self.answer.splitlines())
+        return " ".join([said, *[pair for pair in self.sentences if pair not in said][:MOST_SENTENCES]])
 
     def sections(self) -> Sequence[Section]:
         """Return the pictures, the pairs, the checks, and what is behind them."""
@@ -214,9 +186,13 @@ class PreferenceComparison(Result):
         pairs.append(self._pairs_grid())
         return [
             Section("Pairs", tuple(pairs)),
-            Section("Position, circles and agreement", (ShownTable(_plain(self.checks)),)),
-            Section("Model", (ShownTable(_plain(self.models)), ShownTable(_plain(self.design))), folded=True),
-            Section("All pairs in numbers", (ShownTable(_plain(self.pairs)),), folded=True),
+            Section("Position, circles and agreement", (ShownTable(without_criterion(self.checks)),)),
+            Section(
+                "Model",
+                (ShownTable(without_criterion(self.models)), ShownTable(without_criterion(self.design))),
+                folded=True,
+            ),
+            Section("All pairs in numbers", (ShownTable(without_criterion(self.pairs)),), folded=True),
         ]
 
     def figures(self) -> Figures:
@@ -234,36 +210,60 @@ class PreferenceComparison(Result):
     def methods(self) -> str:
         """Return the paragraph for the methods section."""
         model, s = self.models.to_pylist()[0], self.settings
+        tests = set(self.pairs["test"].to_pylist())
+        penalty = " Variances were kept from zero by a weak penalty (Chung et al. 2013)." if model["random"] else ""
+        if tests == {"sign"}:
+            how = "by an exact sign test over raters or items, whichever are fewer"
+            return f"{self._compared()} were tested {how}, with ordbridge {__version__}."
         random = (
             f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
         )
         several = s["comparisons"] > 1 and s["adjust"] != "none"
-        corrected = f", corrected by {s['adjust'].capitalize()} ({s['comparisons']} comparisons)" if several else ""
-        return (
-            f"Comparisons were analysed with a {model['model']} ({s['link']} link){random} by ordbridge {__version__}. "
-            "Win rates split ties and average over new raters and items. "
-            "Tests are t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom"
-            f"{corrected}."
+        corrected = (
+            f", and p-values corrected for multiple comparisons ({s['adjust'].capitalize()}, {s['comparisons']})"
         )
+        tested = "Wald tests"
+        if "robust t" in tests:
+            within = "item" if self.design["items"][0].as_py() else "rater"
+            tested = f"t tests with standard errors that allow for correlation within an {within}"
+        elif random:
+            tested = "t tests from the restricted Laplace likelihood with Satterthwaite's degrees of freedom"
+        about = f" and are {self._population(self.criteria[0])}" if random else ""
+        return (
+            f"{self._compared()} were analysed with a {model['model']} ({s['link']} link){random}, "
+            f"by ordbridge {__version__}.{penalty} Win rates split ties{about}. "
+            f"Pairs were compared by {tested}{corrected if several else ''}."
+        )
+
+    def _compared(self) -> str:
+        design = self.design.to_pylist()
+        who = [f"{design[0][key]:,} {key}" for key in ("raters", "items") if design[0][key]]
+        of = f"{sum(row['comparisons'] for row in design):,} comparisons of {len(self.systems)} systems"
+        return f"{of} ({', '.join(who)})" if who else of
 
     def references(self) -> list[str]:
         """Return the references that the paragraph needs."""
-        return [f"ordbridge {__version__}.", *REFERENCES]
+        model, tests = self.models.to_pylist()[0], set(self.pairs["test"].to_pylist())
+        used = [] if tests == {"sign"} else [citations.PREFERENCES[model["model"].removesuffix(" model")]]
+        if model["random"]:
+            used += [citations.PREFERENCES["random"], citations.COMPARISONS["t"]]
+        used += [citations.PREFERENCES["robust"]] if "robust t" in tests else []
+        if self.settings["comparisons"] > 1:
+            used += [
+                work for name, work in citations.COMPARISONS.items() if name in (self.settings["adjust"], "letters")
+            ]
+        return [f"ordbridge {__version__}.", *used]
 
 
 def _share(value: float | None) -> str | None:
-    return None if value is None else f"{percent(value)} %"
+    return None if value is None else f"{percent(value)}%"
 
 
 def _range(row: Mapping[str, Any]) -> str | None:
-    return None if row["conf_low"] is None else f"{percent(row['conf_low'])} to {percent(row['conf_high'])} %"
+    return None if row["conf_low"] is None else f"{percent(row['conf_low'])} to {percent(row['conf_high'])}%"
 
 
 def _ranks(row: Mapping[str, Any]) -> str | None:
     if row["rank_low"] is None:
         return None
     return f"{row['rank_low']}" if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}–{row['rank_high']}"
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    return table.drop_columns(["criterion"]) if set(table["criterion"].to_pylist()) == {None} else table

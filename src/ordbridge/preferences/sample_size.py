@@ -19,6 +19,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, found
 from ordbridge.results.result import Result
 from ordbridge.support.arguments import choice, proportion, whole
+from ordbridge.support.naming import arg
 
 __all__ = ["PreferencePlan", "comparison_sheet", "next_pairs", "pilot_of", "plan_comparisons", "points_variances"]
 
@@ -100,13 +101,13 @@ class PreferencePlan(Result):
     @property
     def title(self) -> str:  # type: ignore[override]
         """What the report is called."""
-        return f"Plan to tell {100 * self.settings['win_rate']:g} % from 50 %"
+        return f"Plan to tell {100 * self.settings['win_rate']:g}% from 50%"
 
     @property
     def answer(self) -> str:  # type: ignore[override]
         """How many comparisons, in a sentence."""
         s = self.settings
-        what = f"{100 * s['win_rate']:g} % from 50 % with {100 * s['power']:g} % power"
+        what = f"{100 * s['win_rate']:g}% from 50% with {100 * s['power']:g}% power"
         rows = [row for row in self.options.to_pylist() if row["comparisons"]]
         if not rows:
             return f"No number of comparisons tells {what} with so few raters or items."
@@ -119,7 +120,7 @@ class PreferencePlan(Result):
     def counted(self) -> str:  # type: ignore[override]
         """What the plan assumes."""
         s = self.settings
-        said = f"Assumes rater SD {s['rater_sd']:.2f}, item SD {s['item_sd']:.2f} and {100 * s['ties']:.0f} % ties"
+        said = f"Assumes rater SD {s['rater_sd']:.2f}, item SD {s['item_sd']:.2f} and {100 * s['ties']:.0f}% ties"
         return f"{said}; closed form for one pair of systems, two-sided level {s['alpha']:g}."
 
     @property
@@ -174,7 +175,7 @@ def plan_comparisons(
     Examples
     --------
     >>> plan_comparisons(0.55, rater_sd=0, item_sd=0, ties=0).answer
-    '778 comparisons tell 55 % from 50 % with 80 % power.'
+    '778 comparisons tell 55% from 50% with 80% power.'
     >>> plan_comparisons(0.55, raters=[40, 150], items=150, ties=0.24).options["comparisons"].to_pylist()
     [None, 2261]
     """
@@ -182,12 +183,14 @@ def plan_comparisons(
     proportion("power", power)
     proportion("alpha", alpha)
     if win_rate == 0.5:
-        raise InputError("win_rate=0.5 means equal systems; give the smallest win rate that matters, such as 0.55")
+        raise InputError(
+            f"{arg('win_rate', 0.5)} means equal systems; give the smallest win rate that matters, such as 0.55"
+        )
     if not 0 <= ties < 1:
-        raise InputError(f"ties={ties!r} must be a share from 0 to below 1")
+        raise InputError(f"{arg('ties', ties)} must be a share from 0 to below 1")
     for name, value in (("rater_sd", rater_sd), ("item_sd", item_sd)):
         if not 0 <= value < 20:
-            raise InputError(f"{name}={value!r} must be a standard deviation of 0 or more")
+            raise InputError(f"{arg(name, value)} must be a standard deviation of 0 or more")
     rate = max(win_rate, 1 - win_rate)
     variances = points_variances(rate, rater_sd, item_sd, ties, link)
     rows = []
@@ -287,7 +290,9 @@ def comparison_sheet(systems: Sequence[str], items: int, raters: int, per_rater:
     pairs = list(combinations(systems, 2))
     cells = [(item, pair) for item in range(items) for pair in range(len(pairs))]
     if whole("per_rater", per_rater, least=1) > len(cells):
-        raise InputError(f"per_rater={per_rater} is more than the {len(cells)} different comparisons; give fewer")
+        raise InputError(
+            f"{arg('per_rater', per_rater)} is more than the {len(cells)} different comparisons; give fewer"
+        )
     rng = np.random.default_rng(seed)
     used, shown = np.zeros(len(cells)), np.zeros((len(pairs), 2))
     of_pair = np.array([pair for _, pair in cells])
@@ -349,7 +354,8 @@ def next_pairs(data: Any, n: int, *, by: str = "information", **columns: Any) ->
         one = analyse(table, None, "logit", "fast", checks=False)
         if one.fit is None or len(one.core) < S:
             raise InputError(
-                "a system always wins or loses, so that nothing is known about its strength; use by='balanced'"
+                "a system always wins or loses, so that nothing is known about its strength; use "
+                f"{arg('by', 'balanced')}"
             )
         V = np.zeros((S, S))
         V[1:, 1:] = one.fit.covariance[: S - 1, : S - 1]

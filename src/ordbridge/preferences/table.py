@@ -16,6 +16,7 @@ from ordbridge.reading import read, tables
 from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated, listed
+from ordbridge.support.naming import arg
 
 __all__ = ["PairTable", "one_sided", "pair_table", "require_answers", "require_connected"]
 
@@ -193,13 +194,18 @@ def pair_table(
         except PreferencesFound as refusal:
             if refusal.preferences is None:
                 raise InputError(
-                    "the comparisons do not say which systems were compared; give first=, second= and outcome=, or "
-                    "systems= with the names of both"
+                    f"the comparisons do not say which systems were compared; give {arg('first')}, {arg('second')} and "
+                    f"{arg('outcome')}, or {arg('systems')} with the names of both"
                 ) from None
             return _of_reader(refusal.preferences)
-        raise InputError("no comparisons were recognised; give first=, second= and outcome= with names of columns")
+        raise InputError(
+            f"no comparisons were recognised; give {arg('first')}, {arg('second')} and {arg('outcome')} with names of "
+            "columns"
+        )
     if first is None or second is None or outcome is None:
-        raise InputError("first=, second= and outcome= belong together: give all three columns")
+        raise InputError(
+            f"{arg('first')}, {arg('second')} and {arg('outcome')} belong together: give all three columns"
+        )
     table = tables.to_arrow(data)
     a, b = (_texts(table, name, role) for name, role in ((first, "first"), (second, "second")))
     answers = tables.column(table, outcome, role="outcome").to_pylist()
@@ -225,7 +231,7 @@ def _of_reader(data: Preferences) -> PairTable:
     table = data.table
     a, b = table["system_a"].to_pylist(), table["system_b"].to_pylist()
     if not data.systems:
-        raise InputError(f"{data.source} does not name the systems; give systems= with the names of a and b")
+        raise InputError(f"{data.source} does not name the systems; give {arg('systems')} with the names of a and b")
     answers = table["outcome"].to_pylist()
     signed: list[int | None] = [None if one is None else WORDS[one] for one in answers]
     count = 3
@@ -269,12 +275,14 @@ def _answers(
             return code, count, missing
         if low == 0 or (categories is None and low > 1):
             raise InputError(
-                f"answers from {low} to {high} do not say how many there are; code them 1 (second much better) to K "
-                "and give categories=K"
+                f"answers from {low} to {high} do not say how many there are. Code them 1 (second much better) to K "
+                f"and give {arg('categories')} with the number"
             )
         count = high if categories is None else int(categories)
         if high > count or count < 2:
-            raise InputError(f"the answer {high} is not one of {count} categories; give categories= of at least 2")
+            raise InputError(
+                f"the answer {high} is not one of {count} categories; give {arg('categories')} of at least 2"
+            )
         centre = count + 1
         doubled = [None if one is None or one != one else 2 * int(one) - centre for one in answers]
         if count % 2:

@@ -18,6 +18,7 @@ from ordbridge.preferences.tied import Comparisons
 from ordbridge.reading import read
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["fit_with_ratings"]
 
@@ -32,7 +33,9 @@ def fit_with_ratings(
 ) -> PreferenceFit:
     """Fit comparisons and ratings together; arguments as of :func:`ordbridge.prefer`."""
     if random == "slopes":
-        raise InputError("with ratings= random effects are tied: give random='tied' or random='none'")
+        raise InputError(
+            f"with {arg('ratings')} random effects are tied: give {arg('random', 'tied')} or {arg('random', 'none')}"
+        )
     require_answers(table)
     if position and not table.position_identified():
         raise InputError("one system is always shown first, so position and strength cannot be told apart")
@@ -90,15 +93,17 @@ def _rows(ratings: Any) -> dict[str, Any]:
     try:
         read_in = read(ratings)
     except InputError as why:
-        raise InputError(f"ratings: {why}. Give ratings=ob.read(…) with these options") from why
+        raise InputError(f"ratings: {why}. Read them with ob.read and these options") from why
     table = read_in.table
     if "system" not in table.column_names:
-        raise InputError(f"{read_in.source} does not say which system was rated: give ob.read(…, system=…)")
+        raise InputError(
+            f"{read_in.source} does not say which system was rated; read them with ob.read and {arg('system')}"
+        )
     criteria = pa.compute.unique(table["criterion"]).to_pylist() if "criterion" in table.column_names else []
     if len(criteria) > 1:
         raise InputError(
-            f"the ratings have {len(criteria)} criteria ({enumerated(criteria, 4)}); read those of one: "
-            f"ratings=ob.read(…, where='criterion == {criteria[0]}') or rating= with its column"
+            f"the ratings have {len(criteria)} criteria ({enumerated(criteria, 4)}); read those of one: ob.read with "
+            f"{arg('where', f'criterion == {criteria[0]}')}, or with {arg('rating')} and its column"
         )
     column = table["rating"].combine_chunks()
     if pa.types.is_dictionary(column.type):

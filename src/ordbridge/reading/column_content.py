@@ -10,6 +10,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.parts import RatingColumn, listed
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import MOST_LABELS, as_numbers, looks_like_ratings, without_missing
+from ordbridge.support.naming import arg
 
 __all__ = ["item_among", "refuse_two_scales", "system_among"]
 
@@ -105,5 +106,5 @@ def refuse_two_scales(sheet: Sheet, ratings: Sequence[RatingColumn]) -> None:
             likely = list(few if len(few) >= len(many) else many)
             raise InputError(
                 f"{listed(list(few))} of {sheet.name} go up to {max(few.values()):g}, but {listed(list(many))} up to "
-                f"{max(many.values()):g}; say which are ratings, such as rating={likely!r}"
+                f"{max(many.values()):g}; say which are ratings, such as {arg('rating', likely)}"
             )

@@ -11,6 +11,7 @@ from ordbridge.reading.parts import IDS, Hints, RatingColumn, listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.vocabulary import criterion_name, label_role, name_words, names_system, plain, rank_of, words_of
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.naming import arg
 
 __all__ = ["alike", "labelled"]
 
@@ -136,7 +137,7 @@ def _refuse_unplaced(sheet: Sheet, columns: Sequence[str], beside: Sequence[str]
     if len(few) > 1:
         raise InputError(
             f"{listed(few)} of {sheet.name} name systems, but the names of {listed(columns)} do not say which of them "
-            f"was rated; rename the ratings like {few[0]!r}, such as rating1, or name the columns with rating="
+            f"was rated; rename the ratings like {few[0]!r}, such as rating1, or name the columns with {arg('rating')}"
         )
 
 
@@ -166,7 +167,8 @@ def _roles(
         if role == "participant" and role in ids and ids[role] in sheet.columns:
             raise InputError(
                 f"the names of {listed(columns)} of {sheet.name} say raters, but {ids[role]!r} names raters, too; "
-                f"leave it out with ignore={ids[role]!r} if it is something else, or name the ratings with rating="
+                f"leave it out with {arg('ignore', ids[role])} if it is something else, or name the ratings with "
+                f"{arg('rating')}"
             )
         if role is not None and role not in taken:
             roles[place] = role
@@ -184,13 +186,14 @@ def _roles(
             if len(unknown) > 1:
                 raise InputError(_several_unknown(sheet, columns, titles, factors, roles, left))
             left = [role for role in left if role != "participant"] or left if "participant" in taken else left
-            ways = ", ".join(
-                f"columns={_pattern(titles[0], {**known, role: factor[0]})!r} if each is {WHAT[role]}" for role in left
+            ways = "".join(
+                f"{arg('columns', _pattern(titles[0], {**known, role: factor[0]}))} if each is {WHAT[role]}, "
+                for role in left
             )
             raise InputError(
                 f"the columns {listed(columns)} of {sheet.name} hold ratings, but their names do not say what they "
-                f"differ in ({listed(labels)}); give {ways + ', or ' if ways else ''}rating= with those that are "
-                "ratings"
+                f"differ in ({listed(labels)}); give {ways}{'or ' if ways else ''}{arg('rating')} with "
+                "those that are ratings"
             )
         roles[place] = role
         taken.add(role)
@@ -214,7 +217,7 @@ def _several_unknown(
     parts = " and in ".join(listed(list(dict.fromkeys(factor)), most=4) for factor in factors)
     return (
         f"the names of the columns {listed(columns)} of {sheet.name} differ in {parts}, but do not say what that is; "
-        f"give a pattern of their names such as columns={_pattern(titles[0], guess)!r}, with "
+        f"give a pattern of their names such as {arg('columns', _pattern(titles[0], guess))}, with "
         f"{', '.join(f'{{{role}}}' for role in IDS)} where they stand"
     )
 

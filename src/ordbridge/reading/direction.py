@@ -14,6 +14,7 @@ from ordbridge.reading.rating_table import RatingTable
 from ordbridge.reading.vocabulary import may_be_lower, says_lower
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["directed"]
 
@@ -26,7 +27,9 @@ def directed(ratings: RatingTable, asked: bool | str | Sequence[str] | None) -> 
     elif asked is not None:
         named = [asked] if isinstance(asked, str) else list(asked)
         if unknown := [name for name in named if name not in parts]:
-            raise InputError(f"lower_is_better={unknown!r}: {ratings.source} has the criteria {listed(list(parts))}")
+            raise InputError(
+                f"{arg('lower_is_better', unknown)}: {ratings.source} has the criteria {listed(list(parts))}"
+            )
         lower = tuple(named)
     else:
         lower = tuple(name for name, (column, values) in parts.items() if says_lower(column) and _counts_up(values))

@@ -15,6 +15,7 @@ from ordbridge.reading.values import looks_like_ratings
 from ordbridge.reading.vocabulary import is_aside, plain, rank_of, says_rating
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["is_prolific", "join_people"]
 
@@ -76,8 +77,8 @@ def _key(people: Sheet, names: set[Any]) -> str:
     best = max(shared, key=lambda column: (shared[column], -(rank_of("participant", column) or 9)))
     if not shared[best]:
         raise InputError(
-            f"no column of {people.name} has the names of the participants, such as {sorted(wanted)[0]!r}; "
-            "name the column with the same names by participant="
+            f"no column of {people.name} has the names of the participants, such as {sorted(wanted)[0]!r}; name the "
+            f"column with the same names by {arg('participant')}"
         )
     return best
 

@@ -41,6 +41,7 @@ from ordbridge.reading.vocabulary import (
 )
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["recognise"]
 
@@ -118,13 +119,13 @@ class _Finder:
         if not pattern or not PATTERN.search(pattern):
             if pattern and pattern not in IDS:
                 raise InputError(
-                    f"columns={pattern!r} is not known; give participant, item, system or criterion, or a pattern such "
-                    "as '{system}_{criterion}'"
+                    f"{arg('columns', pattern)} is not known; give participant, item, system or criterion, or a "
+                    "pattern such as '{system}_{criterion}'"
                 )
             return {}
         unknown = set(PATTERN.findall(pattern)) - set(IDS)
         if unknown:
-            raise InputError(f"columns={pattern!r}: {unknown.pop()!r} is not one of {', '.join(IDS)}")
+            raise InputError(f"{arg('columns', pattern)}: {unknown.pop()!r} is not one of {', '.join(IDS)}")
         found = from_pattern(pattern, [name for name in self.free if name not in self.ids.values()])
         chosen = [self.column(name, "rating") for name in self.asked.rating]
         found = {name: labels for name, labels in found.items() if not chosen or name in chosen}
@@ -219,11 +220,11 @@ class _Finder:
             role = "participant"
             self.notes.append(noticed("parts-are-participants", column=column))
         if role is None or role in self.ids:
-            ways = ", ".join(f"{role}={column!r}" for role in IDS if role not in self.ids)
+            ways = ", ".join(arg(role, column) for role in IDS if role not in self.ids)
             raise InputError(
                 f"the {column}s {listed(labels)} of {self.sheet.name} have the same columns, but their names do not "
                 f"say what they are; give {ways}"
-                + (f", or sheet={labels[0]!r} to read one" if column == "sheet" else "")
+                + (f", or {arg('sheet', labels[0])} to read one" if column == "sheet" else "")
             )
         self.ids[role] = column
 
@@ -403,9 +404,10 @@ class _Finder:
             else:
                 options = [name for name in self.unused(ratings) if may_name_raters(self.sheet, name)]
                 raise InputError(
-                    f"nothing in {self.sheet.name} says who gave a rating; name the column with participant="
-                    f"{', which may be ' + listed(options) if options else ''}; or give participant='none' if nobody "
-                    "knows, participant='row' if every row is another person"
+                    f"nothing in {self.sheet.name} says who gave a rating; name the column with "
+                    f"{arg('participant')}{', which may be ' + listed(options) if options else ''}; or give "
+                    f"{arg('participant', 'none')} if nobody knows, {arg('participant', 'row')} if every row is "
+                    "another person"
                 )
         elif self.ids.get("participant") == NONE:
             alone = self.one_score_per_text(ratings, has)
@@ -418,8 +420,9 @@ class _Finder:
             else:
                 options = [name for name in self.unused(ratings) if may_name_items(self.sheet, name)]
                 raise InputError(
-                    f"nothing in {self.sheet.name} says which item was rated; name the column with item="
-                    f"{', which may be ' + listed(options) if options else ''}, or give item='none' if there is none"
+                    f"nothing in {self.sheet.name} says which item was rated; name the column with "
+                    f"{arg('item')}{', which may be ' + listed(options) if options else ''}, or give "
+                    f"{arg('item', 'none')} if there is none"
                 )
         if "system" not in has:
             self.notes.append(noticed("no-system-column"))

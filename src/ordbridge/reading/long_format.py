@@ -17,6 +17,7 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import Parsed, parse_ratings
 from ordbridge.reading.vocabulary import is_summary, is_test_of_attention, plain
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.naming import arg
 
 __all__ = ["systems_as_numbers", "to_long"]
 
@@ -159,7 +160,7 @@ def _parsed(
         shown = "; ".join(f"{group}: {_scale(part)}" for group, part in parts.items())
         raise InputError(
             f"the criteria of {sheet.name} have different scales ({shown}); read them one at a time, naming the column "
-            "of one with rating="
+            f"of one with {arg('rating')}"
         )
     return parse_ratings(cells, order, column)
 
@@ -253,7 +254,7 @@ def _about_grades(layout: SheetLayout, parsed: Parsed) -> list[Finding]:
     if not called or parsed.levels is not None or values.min() < 1 or values.max() > 6:
         return []
     points = [f"{point:g}" for point in np.unique(values)[::-1]]
-    return [found("grades", points=" ".join(points))]
+    return [found("grades", points=points)]
 
 
 def systems_as_numbers(columns: dict[str, pa.Array]) -> list[Finding]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ordbridge.errors import InputError
 from ordbridge.reading.vocabulary import criteria_in, label_role, name_words, numbered_role, rank_of
+from ordbridge.support.naming import arg
 
 __all__ = ["nested_rows", "refuse_lists", "titled"]
 
@@ -118,7 +119,7 @@ def refuse_lists(columns: Mapping[str, list[str | None]], name: str) -> None:
     if len(lists) > 1 and {*lists} == places:
         raise InputError(
             f"the ratings of a text stand in several lists in {name}: {', '.join(lists)}. Choose one, "
-            f"as where='{LIST} == {lists[0]}'"
+            f"as {arg('where', f'{LIST} == {lists[0]}')}"
         )
 
 

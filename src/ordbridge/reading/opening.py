@@ -21,6 +21,7 @@ from ordbridge.reading.source import contents, json_of, regular_file
 from ordbridge.reading.text_files import decoded, grid_of_text
 from ordbridge.reading.workbook import cell_text, grids_of_workbook
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = [
     "KINDS",
@@ -110,7 +111,7 @@ def open_sheet(path: str | os.PathLike[str], sheet: str | None = None) -> Sheet:
     if kind in ("xlsx", "ods"):
         return _of_workbook(Path(path), name, kind, sheet)
     if sheet is not None:
-        raise InputError(f"sheet={sheet!r} is for workbooks, and {name} is not one; leave it out")
+        raise InputError(f"{arg('sheet', sheet)} is for workbooks, and {name} is not one; leave it out")
     if kind in ("parquet", "feather"):
         return sheet_of_arrow(arrow_file(path, kind), name)
     if kind in ("json", "jsonl"):

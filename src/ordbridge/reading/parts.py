@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import Finding
+from ordbridge.support.naming import arg
 
 __all__ = [
     "FILE",
@@ -119,4 +120,4 @@ def options_of(role: str, names: Sequence[str]) -> str:
     >>> options_of("item", ["doc", "seg"])
     "item='doc' or item='seg'"
     """
-    return " or ".join(f"{role}={name!r}" for name in names[:6])
+    return " or ".join(arg(role, name) for name in names[:6])

@@ -13,6 +13,7 @@ from ordbridge.errors import InputError
 from ordbridge.reading.parts import Asked, listed
 from ordbridge.reading.rating_table import ROLES, RatingTable
 from ordbridge.reading.vocabulary import name_words, rank_of
+from ordbridge.support.naming import arg
 
 __all__ = ["codes_of", "refuse_impossible"]
 
@@ -73,17 +74,17 @@ def refuse_impossible(ratings: RatingTable, asked: Asked) -> None:
             both = f"{studies[0]},{names['participant']}"
             raise InputError(
                 f"the numbers in {names['participant']!r} of {ratings.source} start again in every {studies[0]!r}, so "
-                f"one number is several people; give participant={both!r}"
+                f"one number is several people; give {arg('participant', both)}"
             )
     sure = all(rank_of(role, names[role] or "") == 0 for role in ("participant", "item", "system") if role in roles)
     known = (sure and apart) or _are_copies(table, share) or _has_texts(table, parts)
     if share > MOST_REPEATS and not known:
         said = "; ".join(f"{role}: {source}" for role, source in ratings.recognised.items() if role != "rating")
-        ways = [f"{role}={name!r}" for name in apart[:3] for role in ("criterion", "item", "system")
+        ways = [arg(role, name) for name in apart[:3] for role in ("criterion", "item", "system")
                 if role not in roles or role == "item"][:4]  # fmt: skip
         hint = f"; what was rated may also differ in {listed(apart)}: give {' or '.join(ways)}" if ways else (
-            "; give participant=, item= and system= with the right columns, or participant='none' if nobody knows who "
-            "rated"
+            f"; give {arg('participant')}, {arg('item')} and {arg('system')} with the right columns, or "
+            f"{arg('participant', 'none')} if nobody knows who rated"
         )  # fmt: skip
         raise InputError(
             f"{share:.0%} of the ratings in {ratings.source} would be by somebody who had already rated the same text, "
@@ -156,8 +157,8 @@ def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
     if invented:
         raise InputError(
             f"the ratings of a text stand in a list ({invented.strip()}) in {ratings.source}, without the names of "
-            f"raters: are the first ones of all lists by one person? If so give participant={column!r}, otherwise "
-            "participant='none'"
+            f"raters: are the first ones of all lists by one person? If so give {arg('participant', column)}, "
+            f"otherwise {arg('participant', 'none')}"
         )
     number = np.asarray([number_of[name] for name in table["participant"].to_pylist()])
     rows = np.asarray(ratings.rows)[: len(number)]
@@ -168,5 +169,6 @@ def _refuse_places(table: pa.Table, ratings: RatingTable, column: str) -> None:
         if neighbours.mean() > 0.3:
             raise InputError(
                 f"{column!r} of {ratings.source} counts {numbers[0]} to {numbers[-1]} within each text: are these the "
-                f"same {len(people)} people throughout? If so give participant={column!r}, otherwise participant='none'"
+                f"same {len(people)} people throughout? If so give {arg('participant', column)}, otherwise "
+                f"{arg('participant', 'none')}"
             )

@@ -21,6 +21,7 @@ from ordbridge.reading.verdicts import SIDES, grades, names_places, refuse_undir
 from ordbridge.reading.vocabulary import is_aside, is_criterion, name_words, plain, rank_of, says_rating, words_of
 from ordbridge.reading.winners import LOST, NO, NOT, TAGS, YES, flag_outcomes, names_the_worse, winner_and_loser
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["Preferences", "PreferencesFound", "preferences_in", "refuse_preferences"]
 
@@ -127,7 +128,8 @@ def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None
     if not k:
         raise PreferencesFound(
             f"{told}, and no column names the systems. These are preferences and not ratings; if the same two systems "
-            "stand on the same side in every row, name them: system=['A', 'B']. Otherwise add two columns, system_a "
+            f"stand on the same side in every row, name them: {arg('system', ['A', 'B'])}. Otherwise add two columns, "
+            "system_a "
             "and system_b"
         )
     raise PreferencesFound(

@@ -13,6 +13,7 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import looks_like_ratings
 from ordbridge.reading.verdicts import names_places
 from ordbridge.reading.vocabulary import name_words, rank_of, words_of
+from ordbridge.support.naming import arg
 
 __all__ = ["is_constant", "may_name_items", "may_name_raters", "property_of", "refuse_unknown", "shared_source"]
 
@@ -52,7 +53,7 @@ def property_of(sheet: Sheet, name: str) -> str | None:
     --------
     >>> import numpy as np
     >>> texts = [f"t{n}" for n in range(20) for _ in range(2)]
-    >>> columns = {"text": texts, "words": [str(9 + n // 2 % 4) for n in range(40)], "score": [*"1234512345"] * 4}
+    >>> columns = {"text": texts, "words": [str(9 + n // 2% 4) for n in range(40)], "score": [*"1234512345"] * 4}
     >>> sheet = Sheet(columns, np.arange(40), "x.csv")
     >>> property_of(sheet, "words"), property_of(sheet, "score")
     ('text', None)
@@ -135,8 +136,9 @@ def refuse_unknown(sheet: Sheet, names: Sequence[str], fewest: int = 1) -> None:
                 "into system_a and system_b"
             )
         raise InputError(
-            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}: an unknown scale; "
-            "if these are the ratings, name the columns with rating= and give levels= with all answers from low to high"
+            f"the answers to {listed(columns)} of {sheet.name} are {listed(sorted(labels))}: an unknown scale; if "
+            f"these are the ratings, name the columns with {arg('rating')} and give {arg('levels')} with all answers "
+            "from low to high"
         )
 
 

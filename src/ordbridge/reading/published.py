@@ -23,6 +23,7 @@ from ordbridge.reading.description import numbered
 from ordbridge.reading.size_limits import limits, refuse
 from ordbridge.reading.source import json_of, regular_file, text_of
 from ordbridge.reading.text_files import rows_of
+from ordbridge.support.naming import arg
 
 __all__ = ["read_alttest", "read_flickr8k", "read_huse", "read_nem", "read_pplm", "read_qgstec"]
 
@@ -65,7 +66,9 @@ def read_huse(path: File, dataset: str = "HUSE", texts: int = 25) -> pa.Table:
     for line in lines:
         for n in range(texts):
             if f"Answer.{n}" not in header:
-                raise InputError(f"{path} has no column Answer.{n}; say how many outputs an assignment has: texts={n}")
+                raise InputError(
+                    f"{path} has no column Answer.{n}; say how many outputs an assignment has: {arg('texts', n)}"
+                )
             # Rows are shorter than the header: the last columns, Approve and Reject, are left out where empty.
             given = {key: _cell(line, header.get(f"{key}{n}")) for key in ("Input.CTX", "Input.OUT", "Answer.")}
             system = _cell(line, header.get("Input.NAME")) or _cell(line, header.get(f"Input.TYPE{n}"))

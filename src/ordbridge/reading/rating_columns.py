@@ -26,6 +26,7 @@ from ordbridge.reading.vocabulary import (
 )
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["RatingColumns", "is_counter"]
 
@@ -58,7 +59,8 @@ class RatingColumns:
             raise InputError(f"{listed(sure)} may be the rating; say which: {options_of('rating', sure)}")
         if sure and len(criteria) > 1 and not {*sure} <= {*criteria}:
             raise InputError(
-                f"{sure[0]!r} and {listed(criteria)} may hold ratings; give rating={sure[0]!r}, or rating={criteria!r}"
+                f"{sure[0]!r} and {listed(criteria)} may hold ratings; give {arg('rating', sure[0])}, or "
+                f"{arg('rating', criteria)}"
             )
         if criteria:
             return self.with_other_questions(criteria, likely)
@@ -76,15 +78,16 @@ class RatingColumns:
             unsaid = beyond if not said else [name for name in others if name not in chosen]
             if unsaid and (not said or len(unsaid) > len(chosen)):
                 raise InputError(
-                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do: rating="
+                    f"{listed([*chosen, *unsaid])} of {self.sheet.name} may hold ratings; name those that do: "
+                    f"{arg('rating')}"
                 )
             return chosen
         if "rating" in free:  # words without an order
             return ["rating"]
         refuse_unknown(self.sheet, [name for name in free if not self.is_id(name)], fewest=3)
         raise InputError(
-            f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with rating=; "
-            f"it has: {listed(self.sheet.header)}"
+            f"no column of {self.sheet.name} looks like ratings (numbers or labels of a scale); name it with "
+            f"{arg('rating')}; it has: {listed(self.sheet.header)}"
         )
 
     def without_properties(self, likely: list[str]) -> list[str]:
@@ -137,7 +140,7 @@ class RatingColumns:
         if same:
             raise InputError(
                 f"{listed(same)} of {self.sheet.name} always hold one rating of the scale of {listed(kept)}; name all "
-                "columns of ratings with rating="
+                f"columns of ratings with {arg('rating')}"
             )
 
     def is_numeric(self, name: str) -> bool:
@@ -166,7 +169,7 @@ class RatingColumns:
         if len(same) > len(criteria) + len(asked):
             raise InputError(
                 f"{listed([*criteria, *same])} of {self.sheet.name} are on one scale, but not all names say that they "
-                "are ratings; name those that are with rating="
+                f"are ratings; name those that are with {arg('rating')}"
             )
         if unsure:
             self.notes.append(noticed("not-taken-as-ratings", columns=listed(unsure)))

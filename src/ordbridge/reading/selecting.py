@@ -14,6 +14,7 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers
 from ordbridge.reading.vocabulary import plain
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["column_named", "ignoring", "with_composites", "with_rows"]
 
@@ -36,7 +37,7 @@ def column_named(sheet: Sheet, name: str, what: str) -> str:
 
 def ignoring(sheet: Sheet, columns: Sequence[str]) -> Sheet:
     """Return the sheet without some columns."""
-    left = {column_named(sheet, name, "ignore=") for name in columns}
+    left = {column_named(sheet, name, arg("ignore")) for name in columns}
     return sheet.with_columns({name: cells for name, cells in sheet.columns.items() if name not in left})
 
 
@@ -57,11 +58,11 @@ def with_rows(sheet: Sheet, where: str) -> Sheet:
         match = _CONDITION.fullmatch(part)
         if match is None:
             raise InputError(
-                f"where={where!r} is not a condition; write for example where='split == test', with ==, !=, <, <=, >, "
-                ">=, in and 'and'"
+                f"{arg('where', where)} is not a condition; write for example {arg('where', 'split == test')}, with "
+                "==, !=, <, <=, >, >=, in and 'and'"
             )
         name, sign, value = match.groups()
-        cells = sheet.columns[column_named(sheet, name.strip("`'\""), "where=")]
+        cells = sheet.columns[column_named(sheet, name.strip("`'\""), arg("where"))]
         holds = _holds(cells, sign, value, where)
         keep = [kept and one for kept, one in zip(keep, holds, strict=True)]
     if not any(keep):
@@ -73,7 +74,7 @@ def _holds(cells: Sequence[str | None], sign: str, value: str, where: str) -> li
     if sign in _ORDERED:
         limit = as_numbers([value])[0][0]
         if limit != limit:
-            raise InputError(f"where={where!r} compares with {value!r}, which is not a number")
+            raise InputError(f"{arg('where', where)} compares with {value!r}, which is not a number")
         return [bool(_ORDERED[sign](number, limit)) for number in as_numbers(cells)[0]]
     wanted = {_bare(one) for one in (value.strip("[](){}").split(",") if sign == "in" else [value])}
     there = [_bare(cell or "") in wanted for cell in cells]

@@ -8,6 +8,7 @@ import re
 from typing import NoReturn
 
 from ordbridge.errors import InputError
+from ordbridge.support.naming import arg
 
 __all__ = ["VARIABLE", "Limits", "limits", "refuse", "refuse_large_table", "size_in_bytes"]
 
@@ -74,14 +75,14 @@ def size_in_bytes(text: str) -> int:
     found = re.fullmatch(r"\s*([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([kmgt]?b)?\s*", text, re.IGNORECASE)
     size = int(float(found[1]) * UNITS[(found[2] or "").lower()]) if found else 0
     if size < 1:
-        raise InputError(f"{VARIABLE}={text!r} is not a size; write for example 4GB or 500MB")
+        raise InputError(f"{arg(VARIABLE, text)} is not a size; write for example 4GB or 500MB")
     return size
 
 
 def refuse(what: str) -> NoReturn:
     """Refuse a file that is beyond a limit; ``what`` says which one."""
     more = f"{-(-limits().size * 4 // 10**9)}GB"
-    raise InputError(f"{what}; if the file is what you expect, raise the limits with {VARIABLE}={more}")
+    raise InputError(f"{what}; if the file is what you expect, raise the limits with {arg(VARIABLE, more)}")
 
 
 def refuse_large_table(name: str, rows: int, columns: int) -> None:
@@ -93,7 +94,7 @@ def refuse_large_table(name: str, rows: int, columns: int) -> None:
     Traceback (most recent call last):
     ...
     ordbridge.errors.InputError: x.csv has 5,000 columns, more than 4,000; if the file is what you expect, raise the
-    limits with ORDBRIDGE_MAX_SIZE=2GB
+    limits with ORDBRIDGE_MAX_SIZE='2GB'
     """
     allowed = limits()
     for found, most, what in (

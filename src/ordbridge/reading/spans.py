@@ -14,6 +14,7 @@ from ordbridge.reading.parts import Asked, Hints, listed, short_name
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.vocabulary import name_words, plain, rank_of
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["has_spans", "scored", "with_marks"]
 
@@ -60,7 +61,7 @@ def scored(sheet: Sheet, asked: Asked, weights: Mapping[str, float] | None) -> t
     given = _penalties({cell for cell in sheet.columns[severity] if cell is not None}, weights, sheet.name)
     keys = {role: name for role in ("participant", "item", "system") if (name := _column(sheet, asked, role))}
     if {"item", "system"} - keys.keys():
-        missing = " and ".join(f"{role}=" for role in ("item", "system") if role not in keys)
+        missing = " and ".join(arg(role) for role in ("item", "system") if role not in keys)
         raise InputError(f"{sheet.name} has error spans ({severity!r}); name the columns of the segment: {missing}")
     sums: dict[tuple[str | None, ...], float] = {}
     first: dict[tuple[str | None, ...], int] = {}
@@ -100,7 +101,11 @@ def with_marks(sheet: Sheet, hints: Hints, weights: Mapping[str, float] | None) 
     errors = [_errors(cell) for cell in sheet.columns[marks]]
     scores = {cell for name in hints.ratings for cell in sheet.columns[name] if not is_missing(cell)}
     if not weights and (len(scores) > 1 or not any(errors)):
-        note = [noticed("marks-not-used", n=sum(map(len, errors)))] if any(errors) else []
+        note = (
+            [noticed("marks-not-used", n=sum(map(len, errors)), weights={"minor": 1, "major": 5})]
+            if any(errors)
+            else []
+        )
         return sheet.noting(*note), hints
     given = _penalties({str(one.get("severity") or "") for row in errors for one in row}, weights, sheet.name)
     sums = [sum(_weight(given, plain(str(one.get("severity") or "")), _kind(one)) for one in row) for row in errors]
@@ -132,7 +137,7 @@ def _penalties(severities: Iterable[str], weights: Mapping[str, float] | None, s
     if unknown := sorted(used - given.keys()):
         raise InputError(
             f"there is no penalty for the severity {listed(unknown)} of {source}; give all, such as "
-            f"levels={dict.fromkeys(sorted(used), 1)!r}"
+            f"{arg('levels', dict.fromkeys(sorted(used), 1))}"
         )
     return given
 

@@ -16,6 +16,7 @@ from ordbridge.reading.labels import NON_ANSWERS, is_known_label, normal, order_
 from ordbridge.reading.parts import listed
 from ordbridge.reading.vocabulary import plain, words_of
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.naming import arg
 
 __all__ = ["MOST_LABELS", "UNORDERED", "Parsed", "as_numbers", "looks_like_ratings", "parse_ratings", "without_missing"]
 
@@ -193,7 +194,7 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
     if len(spelled) > MOST_LABELS:
         raise InputError(
             f"column {column!r} is not a column of ratings: it has {len(spelled)} different texts, such as "
-            f"{present[0][:60]!r}; name the column with rating="
+            f"{present[0][:60]!r}; name the column with {arg('rating')}"
         )
     labels = [counts.most_common(1)[0][0] for counts in spelled.values()]
     if all(_DATE.fullmatch(label) for label in labels):
@@ -207,12 +208,12 @@ def _known_order(present: list[str], column: str) -> tuple[str, ...]:
         if len(labels) == 3 and len(ties) == 1:
             raise InputError(
                 f"column {column!r} says {listed(labels)}: if that is which of two systems is better, call the column "
-                "winner; if these are ratings, give levels= with these labels from low to high"
+                f"winner; if these are ratings, give {arg('levels')} with these labels from low to high"
             )
         raise InputError(
-            f"the ratings in column {column!r} are words whose order is not known: "
-            f"{', '.join(map(repr, labels))}; give levels= with these labels from low to high, or rating= with another "
-            "column if these are not ratings"
+            f"the ratings in column {column!r} are words whose order is not known: {', '.join(map(repr, labels))}; "
+            f"give {arg('levels')} with these labels from low to high, or {arg('rating')} with another column if these "
+            "are not ratings"
         )
     return order
 
@@ -228,7 +229,7 @@ def _order_but_for_slips(spelled: dict[str, Counter[str]]) -> tuple[str, ...] | 
 
 def _words(cells: list[str | None], levels: tuple[str, ...], missing: dict[str, int], column: str) -> Parsed:
     if len({normal(level) for level in levels}) < len(levels) or len(levels) < 2:
-        raise InputError(f"levels={list(levels)!r} needs at least two labels from low to high, each once")
+        raise InputError(f"{arg('levels', list(levels))} needs at least two labels from low to high, each once")
     place_of = {normal(level): place for place, level in enumerate(levels)}
     values = np.full(len(cells), np.nan)
     bad = []

@@ -25,6 +25,7 @@ from ordbridge.reliability.variance_components import ITEM, TEXT, Generalizabili
 from ordbridge.reliability.within import WITHIN_RATERS, accuracy, stability
 from ordbridge.results import Finding, found, has, worst_first
 from ordbridge.support.columns import columns
+from ordbridge.support.naming import arg
 
 MOST_RATERS = 50  # of each text, that are looked at for reliable averages
 ABOUT_SYSTEMS = {"one-system", "items-within-systems", "item-under-one-system", "participants-within-systems",
@@ -196,12 +197,12 @@ def _usable(study: RatingTable, force: bool) -> Sequence[Finding]:
     if "participant" not in study.table.column_names:
         raise InputError(
             f"nothing in {study.source} says who gave a rating, and agreement is between raters; name the column with "
-            "participant="
+            f"{arg('participant')}"
         )
     findings = check(study).findings
     for one in findings:
         if not force and one.severity == "error" and one.code in ("outside-scale", "criteria-in-one-column"):
-            raise InputError(f"{one.text.rstrip('.')}. To go on all the same, give force=True")
+            raise InputError(f"{one.text.rstrip('.')}. To ignore this, add {arg('force', True)}")
     return findings
 
 
@@ -316,7 +317,7 @@ def _averages(
     """Add the reliability of single ratings and averages; return what to say of them, and what more raters give."""
     what = ITEM if ratings.text == "item" else TEXT
     k = len(ratings.raters) if ratings.crossed else split.per_text
-    over = f"{k:.1f} ratings of each {what}"
+    over = f"{k:.1f}".removesuffix(".0") + f" ratings of each {what}"
     if ratings.crossed:
         over = "both raters" if k == 2 else f"all {k} raters"
     told = (
@@ -414,7 +415,7 @@ def _checklist(
     about = f"{conf_level:.0%} jackknife intervals, {describe_raters_as(first, raters)}" if conf_level else "none"
     answers.append(("Intervals", about))
     answers.append(("Scales of interpretation", "; ".join(interpretation.SCALES.values())))
-    answers.append(("Words", "the highest that holds with a probability of 95 % (Gwet's benchmarking)"))
+    answers.append(("Words", "the highest that holds with a probability of 95% (Gwet's benchmarking)"))
     variants = {row["coefficient"]: row["definition"] for row in coefficients if row.get("definition")}
     answers += [(f"Coefficient: {name}", definition) for name, definition in variants.items()]
     rows: list[dict[str, Any]] = [{"what": what, "answer": answer} for what, answer in answers]

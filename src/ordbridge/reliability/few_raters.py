@@ -16,6 +16,7 @@ from ordbridge.reliability.scores import as_scores, finite, spread_of, t_quantil
 from ordbridge.render.layout import ShownTable
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.arguments import proportion, whole
+from ordbridge.support.naming import arg
 
 VERDICTS = ("PASS", "borderline PASS", "borderline FAIL", "FAIL")
 MOST_RATERS = 10_000_000
@@ -65,7 +66,7 @@ def raters_needed(
     """
     spread = _given_spread(scores, sd)
     if margin is None or not (margin > 0 and math.isfinite(margin)):
-        raise InputError(f"margin={margin!r} must be a positive number, in points of the scale")
+        raise InputError(f"{arg('margin', margin)} must be a positive number, in points of the scale")
     wanted = float(margin)
     n_scores = None if scores is None or isinstance(scores, (int, float, np.number)) else len(np.ravel(scores))
 
@@ -178,7 +179,7 @@ def margins(
     """
     spread = _given_spread(scores, sd)
     if up_to < 2:
-        raise InputError(f"up_to={up_to!r} must be at least 2 raters")
+        raise InputError(f"{arg('up_to', up_to)} must be at least 2 raters")
     raters = list(range(2, int(up_to) + 1))
     return pa.table(
         {

@@ -2,7 +2,7 @@
 
 Exchangeable raters differ too: by chance, and because people differ. Both are in the null distribution: a rater's
 number is compared with the other raters' numbers, whose variance is that of sampling plus that between raters, as in a
-meta-analysis with random effects. Of all these tests 5 % of the discoveries may be false (Benjamini & Hochberg).
+meta-analysis with random effects. Of all these tests 5% of the discoveries may be false (Benjamini & Hochberg).
 `docs/reliability.md` has the simulated rates.
 """
 
@@ -37,13 +37,13 @@ class Standing:
         Correlation with the other raters' mean of the same items, differences in leniency taken out; at the nominal
         level the share of the other raters who chose the same category.
     leniency_ends, consistency_ends
-        Their 95 % intervals, of t and of Fisher's z (at the nominal level of the normal distribution): two rows.
+        Their 95% intervals, of t and of Fisher's z (at the nominal level of the normal distribution): two rows.
     leniency_p, consistency_p
         How likely a rater like the others is so far away (leniency), or so low (consistency).
     constant
         Whether the rater gave one and the same rating to items on which others differ.
     flagged_leniency, flagged_consistency
-        Whether these are discoveries at a false discovery rate of 5 %.
+        Whether these are discoveries at a false discovery rate of 5%.
     """
 
     leniency: np.ndarray
@@ -110,7 +110,7 @@ def standing(ratings: Ratings, level: str) -> Standing:
 
 
 def _ends(mean: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return the ends of 95 % intervals of means of n differences, from the variances of these means."""
+    """Return the ends of 95% intervals of means of n differences, from the variances of these means."""
     from scipy.stats import t
 
     wide = t.ppf(0.975, np.maximum(n - 1, 1)) * np.sqrt(np.where(n > 1, variance, np.nan))

@@ -1,7 +1,7 @@
 """Words for numbers: the three scales of interpretation that papers quote, and when a word holds.
 
 None of the scales was derived from anything; they are conventions, and a report has to say which one it uses. A word is
-never read from an estimate alone: it is the highest one that holds with a probability of 95 % (Gwet's benchmarking).
+never read from an estimate alone: it is the highest one that holds with a probability of 95% (Gwet's benchmarking).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCALES = {
 
 
 def benchmark(coefficient: Coefficient, scale: str) -> str:
-    """Return the highest label of a scale that holds with a probability of 95 %.
+    """Return the highest label of a scale that holds with a probability of 95%.
 
     Agreement may be read as ``"below minimum"`` or ``"poor"`` only when it is surely that low, and a correlation only
     with a sign that is sure; where the data leave it open, the answer is "too uncertain".

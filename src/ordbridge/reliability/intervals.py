@@ -15,6 +15,7 @@ from ordbridge.reliability.scores import as_scores, finite, spread_of, t_quantil
 from ordbridge.results import Result
 from ordbridge.support.arguments import choice
 from ordbridge.support.formatting import interval_text
+from ordbridge.support.naming import arg
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +165,7 @@ def arf_interval(
     observation, prior = float(observation), float(prior)
     if not 0.5 <= conf_level < 1:
         raise InputError(
-            f"conf_level={conf_level!r} must be at least 0.5 and below 1: one observation has no other interval"
+            f"{arg('conf_level', conf_level)} must be at least 0.5 and below 1: one observation has no other interval"
         )
     choice("distribution", distribution, ("normal", "unimodal"))
     ends = _inside(scale, {"observation": observation, "prior": prior})
@@ -284,7 +285,7 @@ def _inside(scale: Sequence[float] | None, numbers: dict[str, float]) -> tuple[f
     except (TypeError, ValueError, OverflowError):
         low, high = math.nan, math.nan
     if not low < high:
-        raise InputError(f"scale={scale!r} must be (lowest, highest), two numbers")
+        raise InputError(f"{arg('scale', scale)} must be (lowest, highest), two numbers")
     for name, value in numbers.items():
         if not low <= value <= high:
             raise InputError(f"the {name}, {value:g}, is outside the scale {low:g} to {high:g}; set scale to fit it")

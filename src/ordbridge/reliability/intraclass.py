@@ -15,6 +15,7 @@ from ordbridge.reliability.jackknife import ONE_SIDED, estimate
 from ordbridge.reliability.ratings import Ratings, prepare, require
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import proportion
+from ordbridge.support.naming import arg
 
 POINTS = 4096  # of the generalised interval; not random, so that an interval is always the same
 
@@ -78,7 +79,7 @@ def icc(
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
     if form not in ICC_FORMS:
-        raise InputError(f"form={form!r} is not a form of the ICC; use one of {', '.join(ICC_FORMS)}")
+        raise InputError(f"{arg('form', form)} is not a form of the ICC; use one of {', '.join(ICC_FORMS)}")
     name = f"ICC({form})"
     given, ratings = _complete(data, item, participant, rating, scale, name)
     jackknife = conf_level if raters == "fixed" else None

@@ -22,6 +22,7 @@ from ordbridge.reliability.between_raters import SingleRatings, between_raters
 from ordbridge.reliability.ratings import Ratings
 from ordbridge.reliability.records import Coefficient
 from ordbridge.support.arguments import choice, proportion
+from ordbridge.support.naming import arg
 
 MOST_GROUPS = 50
 AT_ONCE = 50_000  # ratings that are left out, one by one, at the same time
@@ -213,7 +214,10 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     from scipy.stats import t
 
     if random and len(found.without_raters) < 3:
-        return {"note": "no interval: two raters cannot tell how raters differ; raters='fixed' is about these two"}
+        return {
+            "note": f"no interval: two raters cannot tell how raters differ; {arg('raters', 'fixed')} is about these "
+            "two"
+        }
     sources = [found.without_items] + ([found.without_raters] if random else [])
     everything = np.concatenate([[found.whole], *sources])
     if not np.isfinite(everything).all():

@@ -16,6 +16,7 @@ from ordbridge.results import Finding, Result
 from ordbridge.support.arguments import choice, proportion, whole
 from ordbridge.support.columns import columns
 from ordbridge.support.formatting import interval_text, r_text
+from ordbridge.support.naming import arg
 
 ITEMS = (10, 25, 50, 100, 200, 400)
 MOST_RATERS = 50
@@ -122,7 +123,7 @@ def plan(
     found = generalizability(ratings, draws=draws, **options)
     systems = len({label[1] for label in ratings.items}) if ratings.text != ITEM else 0
     if what == SYSTEM and not systems:
-        raise InputError("the pilot has no systems to tell apart; ask for texts (`what`)")
+        raise InputError(f"the pilot has no systems to tell apart; ask for texts ({arg('what')})")
     about = SYSTEM if systems and what != TEXT else TEXT if systems else ITEM
     tried = [whole("items", m, least=1) for m in items or ITEMS] if about == SYSTEM else [1]
     rows = []

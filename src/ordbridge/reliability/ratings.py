@@ -16,6 +16,7 @@ from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.reading import RatingTable, read, tables
 from ordbridge.results import found
 from ordbridge.support.arguments import number
+from ordbridge.support.naming import arg
 
 MANY_CATEGORIES = 20  # more are shown in ten equal steps
 GAP = -1
@@ -208,7 +209,7 @@ def prepare(
 def read_for(source: Any, level: str | None, scale: Sequence[Any] | None, options: Mapping[str, Any]) -> RatingTable:
     """Read ratings; words need an order only where the level of measurement does."""
     if level is not None and level not in LEVELS:
-        raise InputError(f"level={level!r} is not a level of measurement; use one of {', '.join(LEVELS)}")
+        raise InputError(f"{arg('level', level)} is not a level of measurement; use one of {', '.join(LEVELS)}")
     given = {name: value for name, value in options.items() if value is not None}
     if "levels" not in given and not isinstance(source, RatingTable):
         words = scale is not None and any(isinstance(point, str) for point in scale)
@@ -275,14 +276,14 @@ def _refuse_forgotten_criterion(data: Any, ratings: Ratings) -> None:
         raise InputError(
             f"rater {ratings.raters[ratings.column[again]]!r} has several ratings of {ratings.text} "
             f"{ratings.items[ratings.row[again]]!r}, and there is a column 'criterion': give "
-            "criterion='criterion', or keep the rows of one criterion"
+            f"{arg('criterion', 'criterion')}, or keep the rows of one criterion"
         )
 
 
 def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool = True, raters: int = 2) -> None:
     """Refuse ratings on which ``what`` is not defined, with one sentence that says why."""
     if level not in LEVELS:
-        raise InputError(f"level={level!r} is not a level of measurement; use one of {', '.join(LEVELS)}")
+        raise InputError(f"{arg('level', level)} is not a level of measurement; use one of {', '.join(LEVELS)}")
     if len(ratings.raters) < raters:
         raise InputError(f"{what} needs at least two raters; there is one ({ratings.raters[0]!r})")
     if len(ratings.items) < 2:
@@ -296,13 +297,13 @@ def require(ratings: Ratings, what: str, level: str = "nominal", *, varied: bool
     if level == "ordinal" and not ratings.ordered:
         raise InputError(
             f"{what} at the ordinal level needs categories with an order, but the ratings are words "
-            f"({ratings.categories[0]!r}, …). Give scale=[...] with all categories from lowest to highest, "
-            "or choose level='nominal'"
+            f"({ratings.categories[0]!r}, …). Give {arg('scale')} with all categories from lowest to highest, or "
+            f"choose {arg('level', 'nominal')}"
         )
     if level in ("interval", "ratio") and ratings.scores is None:
         raise InputError(
             f"{what} at the {level} level needs numbers, but the ratings are words ({ratings.categories[0]!r}, …): "
-            "choose level='nominal' or 'ordinal'"
+            f"choose {arg('level', 'nominal')} or 'ordinal'"
         )
     if level == "ratio" and ratings.scores is not None and ratings.scores.min() < 0:
         raise InputError(

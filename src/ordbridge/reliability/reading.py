@@ -43,7 +43,7 @@ READINGS: dict[tuple[str, str | None], str] = {
 def joint_reading(agreement: Coefficient, correlation: Coefficient | None, subject: str = "") -> Finding:
     """Read agreement beside correlation, as Amidei et al. (2019) argue that one should.
 
-    Each is called high or low only when that holds with a probability of 95 %. Where the intervals are about these
+    Each is called high or low only when that holds with a probability of 95%. Where the intervals are about these
     raters only, so is the finding: "these 3 raters", not "raters".
 
     References

@@ -26,7 +26,7 @@ class Coefficient:
     raters
         ``"random"`` when the interval is about raters like these, ``"fixed"`` when it is about these raters only.
     lower_bound, upper_bound
-        One-sided bounds, each right with a probability of 95 %: labels are read from them.
+        One-sided bounds, each right with a probability of 95%: labels are read from them.
     statistic, df, p_value
         Test against "no association", for the coefficients that come with one.
     note

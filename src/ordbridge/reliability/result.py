@@ -59,12 +59,12 @@ class Reliability(Result):
         Every coefficient per criterion and group of raters, with its interval, counts and exact definition.
     interpretations
         The highest words of Krippendorff, Landis & Koch (agreement) and Rosenthal (correlation) that hold with a
-        probability of 95 %.
+        probability of 95%.
     pairs
         Cohen's κ and Goodman & Kruskal's γ of every two raters with common items, side by side.
     raters
         Each rater's leniency (points above the others; below 0 is strict) and consistency, mean κ and γ with the
-        others, and whether and why the rater is an outlier on this criterion, at a false discovery rate of 5 %.
+        others, and whether and why the rater is an outlier on this criterion, at a false discovery rate of 5%.
     categories
         How often each rater used each category.
     checklist
@@ -119,8 +119,8 @@ class Reliability(Result):
         if all(one.crossed for one in self.ratings.values()):
             each = f"every {'item' if first.text == 'item' else 'text'} rated by all"
         else:
-            each = f"{rated / sum(len(one.items) for one in self.ratings.values()):.1f} per {first.text.split()[0]}"
-            each = f"{rated:,} ratings, {each}"
+            each = f"{rated / sum(len(one.items) for one in self.ratings.values()):.1f}".removesuffix(".0")
+            each = f"{rated:,} ratings, {each} per {first.text.split()[0]}"
         return f"{raters:,} raters, {items:,} {first.texts}{criteria}; {each}."
 
     def main(self) -> Sequence[ShownTable]:

@@ -35,7 +35,7 @@ MOST_RATINGS = 20_000  # that a model of items and raters takes in seconds; with
 MOST_WITH_SYSTEMS = 5_000
 FEWEST_DRAWS = 20
 LATENT_SIZE = 2  # times the size at which the spread of a latent reliability hardly depends on its value; by simulation
-QUICK_DRAWS, QUICK_RATINGS, QUICK_WITH_SYSTEMS = 50, 5_000, 500  # a bootstrap in passing, and of how many ratings
+QUICK_DRAWS, QUICK_RATINGS, QUICK_WITH_SYSTEMS = 50, 20_000, 1_500  # a bootstrap in passing, and of how many ratings
 ITEM, RATER, SYSTEM, TEXT, RESIDUAL = "item", "participant", "system", "text", "residual"
 
 

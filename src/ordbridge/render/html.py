@@ -39,10 +39,10 @@ ASIDE = re.compile(r"(.*\S) (\([^()]*\))\.?")
 NUMBERS = re.compile(r"[-−+<>]? ?[\d.,]+ ?%?|–")
 UNIT = re.compile(r"(\d) (points|items|ratings)")
 TOGETHER = (
-    (re.compile(r"(\d) ?%"), "\\1\u00a0%"),
+    (re.compile(r"(\d) %"), "\\1%"),
     (re.compile(r"(?<!\w)([^\W\d_]) ([=<>≤≥]) (?=[−-]?[\d.])"), "\\1\u00a0\\2\u00a0"),
 )
-"""What no line break may separate: a number and its per cent, a letter and what it equals."""
+"""What no line break may separate: a letter and what it equals; a number and its per cent are one word."""
 
 
 class Page:
@@ -228,7 +228,7 @@ def page(result: Result, repeat: str = "") -> Page:
         if finding.severity != "note":
             made.warning(finding.text)
     made.sentences(finding.text for finding in result.findings if finding.severity == "note")
-    for section in result.sections():
+    for section in sorted(result.sections(), key=lambda one: one.folded):  # numbers of figures follow the page
         if section.folded:
             with made.folded(section.title):
                 _add_blocks(made, section.blocks, figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ordbridge.results.result import Result
 
 MOST_ROWS = 30
+MOST_COLUMNS = 20
 SECONDS = 0.25  # between two states of a bar
 BAR = '<div style="font: 13px system-ui, sans-serif">{bar}<span>{text}</span></div>'
 
@@ -76,16 +78,39 @@ def arrow_table(table: pa.Table) -> str:
 
 
 def show_arrow_tables() -> None:
-    """Let notebooks and IPython show Arrow tables as tables; nothing outside of them, where pyarrow has the say."""
+    """Let notebooks, IPython and Python's prompt show Arrow tables as rows; elsewhere pyarrow has the say."""
     shell = _shell()
     if shell is not None:
         formatters = shell.display_formatter.formatters
         formatters["text/html"].for_type_by_name("pyarrow.lib", "Table", arrow_table)
         formatters["text/plain"].for_type_by_name("pyarrow.lib", "Table", _arrow_text)
+    else:
+        sys.displayhook = _rows_at_the_prompt(sys.displayhook)
 
 
 def _arrow_text(table: pa.Table, printer: Any, cycle: bool) -> None:
-    printer.text(repr(table.to_pandas()))
+    printer.text(_rows(table))
+
+
+def _rows(table: pa.Table) -> str:
+    import pandas as pd
+
+    with pd.option_context("display.max_columns", MOST_COLUMNS):  # in a narrow terminal below each other
+        return repr(table.to_pandas())
+
+
+def _rows_at_the_prompt(show: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what shows a value as before, but an Arrow table as its rows."""
+
+    def shown(value: Any) -> None:
+        known = sys.modules.get("pyarrow")
+        if known is None or not isinstance(value, known.Table):
+            show(value)
+            return
+        builtins._ = value  # type: ignore[attr-defined]  # as Python's own prompt does
+        sys.stdout.write(f"{_rows(value)}\n")
+
+    return shown
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ordbridge.render.cells import ShownColumn, columns_of
@@ -32,7 +32,6 @@ def text(
     more: str = "",
     notes: bool = True,
     colour: bool = False,
-    words: Callable[[str], str] = str,
 ) -> str:
     """Return a result as lines for a terminal, the same as ``print(result)`` shows.
 
@@ -54,8 +53,6 @@ def text(
         Whether to show findings that are good to know only.
     colour
         Whether the answer is bold and cautions are yellow.
-    words
-        What findings are passed through, such as arguments into options.
     """
     lines = [(line, BOLD) for sentence in result.answer.splitlines() for line in _wrapped(sentence, width)]
     for grid in result.brief():
@@ -69,7 +66,7 @@ def text(
     last = _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
     short = not (details or asked) and result.most_lines is not None
     room = result.most_lines - len(lines) - len(below) - len(last) - 1 if short and result.most_lines else None
-    below += [*_findings(shown, words, width, room), *last]
+    below += [*_findings(shown, width, room), *last]
     lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
         inside = [line for block in section.blocks for line in _block(block, tables or width)]
@@ -84,9 +81,7 @@ def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:
     return [(line, "") for line in lines]
 
 
-def _findings(
-    findings: Sequence[Finding], words: Callable[[str], str], width: int, most: int | None
-) -> list[tuple[str, str]]:
+def _findings(findings: Sequence[Finding], width: int, most: int | None) -> list[tuple[str, str]]:
     """Return a line or more for each finding; those that may change the answer begin with an exclamation mark.
 
     Where there is room for ``most`` lines only, the least severe are counted instead.
@@ -94,7 +89,7 @@ def _findings(
     lines: list[tuple[str, str]] = []
     for shown, finding in enumerate(findings):
         note = finding.severity == "note"
-        its = _wrapped(words(finding.text), width, "    " if note else "  ! ", "    ")
+        its = _wrapped(finding.text, width, "    " if note else "  ! ", "    ")
         if most is not None and len(lines) + len(its) > most - (shown < len(findings) - 1):
             rest = findings[shown:]
             mark = "! " if any(one.severity != "note" for one in rest) else "  "

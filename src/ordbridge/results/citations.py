@@ -10,7 +10,7 @@ from typing import Any
 from ordbridge import __version__
 
 _REFERENCES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-WORKS, JUDGES, SOFTWARE, COEFFICIENTS, COMPARISONS = _REFERENCES.values()
+WORKS, JUDGES, SOFTWARE, COEFFICIENTS, COMPARISONS, PREFERENCES = _REFERENCES.values()
 
 
 def software(versions: Mapping[str, str], engine: str) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ordbridge.results.catalogue import CATALOGUE
 from ordbridge.support.columns import columns
 from ordbridge.support.formatting import listed, p_text, r_text
+from ordbridge.support.naming import arg
 
 SEVERITIES = ("error", "warning", "note")
 SHOWN_ROWS = 3  # row numbers; the others are counted
@@ -143,13 +144,24 @@ def some_rows(rows: Sequence[int]) -> str:
 
 
 class _Formatter(string.Formatter):
-    """Formats of Python, and ``{n:of rating}`` (3 ratings), ``{names:list}`` (A, B and C), ``{p:p}``, ``{x:r}``."""
+    """Formats of Python, and ``{n:of rating}`` (3 ratings), ``{names:list}`` (A, B and C), ``{p:p}``, ``{x:r}``.
+
+    ``{arg:scale}`` and ``{arg:test wald}`` name an argument, ``{column:as item}`` one that has this value.
+    """
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return _ARGUMENT if key == "arg" else super().get_value(key, args, kwargs)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("of "):
             return f"{value:,} {format_spec[3:]}{'' if value == 1 else 's'}"
         if format_spec == "list":
             return listed([str(one) for one in value])
+        if format_spec.startswith("as "):
+            return arg(format_spec[3:], value)
+        if value is _ARGUMENT:
+            name, _, given = format_spec.partition(" ")
+            return arg(name, {"True": True, "False": False}.get(given, given)) if given else arg(name)
         if format_spec == "p":
             return p_text(value)
         if format_spec == "r":
@@ -157,4 +169,5 @@ class _Formatter(string.Formatter):
         return str(super().format_field(value, format_spec))
 
 
+_ARGUMENT = object()
 _FORMATTER = _Formatter()

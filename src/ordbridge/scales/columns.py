@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ordbridge.errors import InputError
 from ordbridge.reading import tables
+from ordbridge.support.naming import arg
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def read_scale(data: Any, names: dict[str, str | None], where: str) -> OnScale:
         if len(criteria) > 1:
             some = ", ".join([*criteria[:3], *(["…"] if len(criteria) > 3 else [])])
             raise InputError(
-                f"{where} has {len(criteria)} criteria ({some}), which cannot be compared as one: "
-                "give its column (`criterion`), or keep the rows of one criterion"
+                f"{where} has {len(criteria)} criteria ({some}), which cannot be compared as one: give its column "
+                f"({arg('criterion')}), or keep the rows of one criterion"
             )
     labels: dict[str, np.ndarray | None] = {}
     for role in ("system", "item", "participant", "text_type", "criterion"):

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.simulate.draw import vas_line
 from ordbridge.simulate.truth import Truth
+from ordbridge.support.naming import arg
 
 
 def power(
@@ -74,7 +75,7 @@ def power(
     from ordbridge.power import Grid, run
 
     if isinstance(scales, str) or not scales or len(set(scales)) < len(scales):
-        raise InputError(f"scales={scales!r} is not a list of different scales such as ['ordinal:5', 'vas']")
+        raise InputError(f"{arg('scales', scales)} is not a list of different scales such as ['ordinal:5', 'vas']")
     truths = {scale: on_scale(truth, scale) for scale in scales}
     tables = []
     for scale, cut in truths.items():

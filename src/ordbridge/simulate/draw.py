@@ -12,6 +12,7 @@ from ordbridge.errors import InputError
 from ordbridge.models.links import LINKS
 from ordbridge.simulate.truth import Truth
 from ordbridge.support.arguments import choice
+from ordbridge.support.naming import arg
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 VARIANTS = ("corrected", "published")
@@ -191,7 +192,7 @@ def stream(seed: Seed) -> np.random.RandomState:
         return np.random.RandomState(seed.bit_generator)
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
     if not whole and not isinstance(seed, np.random.SeedSequence):
-        raise InputError(f"seed={seed!r} must be an integer ≥ 0, a SeedSequence or a Generator")
+        raise InputError(f"{arg('seed', seed)} must be an integer ≥ 0, a SeedSequence or a Generator")
     return np.random.RandomState(np.random.PCG64(seed))
 
 
@@ -202,11 +203,13 @@ def _as_published(participant: pa.ChunkedArray, levels: int) -> np.ndarray:
     full length recycles it from the start.
     """
     if not pa.types.is_integer(participant.type):
-        raise InputError("variant='published' indexes by participant, which must be numbered as in design.howcroft2021")
+        raise InputError(
+            f"{arg('variant', 'published')} indexes by participant, which must be numbered as in design.howcroft2021"
+        )
     index = participant.to_numpy()
     if index.min() < 0 or index.max() > levels or not index.max():
         raise InputError(
-            f"variant='published' indexes {levels} effects by participant, so these must be numbered 0 … {levels}; "
-            f"the design has {index.min()} … {index.max()}"
+            f"{arg('variant', 'published')} indexes {levels} effects by participant, so these must be numbered 0 … "
+            f"{levels}; the design has {index.min()} … {index.max()}"
         )
     return np.resize(index[index > 0] - 1, len(index))

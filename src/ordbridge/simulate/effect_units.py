@@ -11,6 +11,7 @@ from ordbridge.errors import InputError
 from ordbridge.simulate.rating_scale import rating_means, superiority
 from ordbridge.simulate.truth import Truth
 from ordbridge.support.arguments import numbers
+from ordbridge.support.naming import arg
 
 FARTHEST = 12.0  # latent units: beyond that a system has every rating at one end of the scale
 
@@ -83,7 +84,9 @@ def with_superiority(truth: Truth, probability: float | Sequence[float]) -> Trut
     """
     for value in numbers("superiority", probability):
         if not 0 < value < 1:
-            raise InputError(f"superiority={value:g} is not a probability between 0 and 1; 0.5 means no difference")
+            raise InputError(
+                f"{arg('superiority', value)} is not a probability between 0 and 1; 0.5 means no difference"
+            )
     return _solved(truth, "superiority", probability, superiority, "as the probability of being rated higher")
 
 
@@ -115,7 +118,7 @@ def _solved(
         low, high = off(-FARTHEST), off(FARTHEST)
         if not low < 0 < high:
             raise InputError(
-                f"{name}={value:g} is out of reach: on this scale two systems can be from {low + value:.3g} to "
+                f"{arg(name, value)} is out of reach: on this scale two systems can be from {low + value:.3g} to "
                 f"{high + value:.3g} {words}"
             )
         effects.append(round(float(brentq(off, -FARTHEST, FARTHEST, xtol=1e-9)), 9))

@@ -10,6 +10,7 @@ import numpy as np
 from ordbridge.errors import InputError, StatisticalWarning
 from ordbridge.formula import names, quote
 from ordbridge.simulate.truth import Truth
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -30,8 +31,8 @@ def truth_from_fit(fit: Fit, participant: str, item: str) -> Truth:
     groups = {row["group"] for row in fit.varcorr().to_pylist()} - {"Residual"}
     if extra := sorted(groups - {participant, item}):
         raise InputError(
-            f"the fit has the grouping factor {extra[0]!r}, which is neither {participant!r} nor {item!r}; "
-            "name those for raters and items with participant= and item="
+            f"the fit has the grouping factor {extra[0]!r}, which is neither {participant!r} nor {item!r}; name those "
+            f"for raters and items with {arg('participant')} and {arg('item')}"
         )
     deviations: dict[str, Any] = {}
     for role, group in (("participant", participant), ("item", item)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ordbridge.errors import InputError
 from ordbridge.support.arguments import number, numbers
+from ordbridge.support.naming import arg
 
 
 def deviations(name: str, values: Any, systems: int) -> tuple[float, ...]:
@@ -30,7 +31,7 @@ def correlation(name: str, value: Any, systems: int) -> float | tuple[tuple[floa
     if not isinstance(value, (Sequence, np.ndarray)) or isinstance(value, str):
         single = number(name, value)
         if not -1 < single < 1:
-            raise InputError(f"{name}={single:g}; {outside}")
+            raise InputError(f"{arg(name, single)}; {outside}")
         return single
     rows = tuple(numbers(name, row) for row in value)
     matrix = np.array(rows) if {len(row) for row in rows} == {systems} else np.empty((0, 0))

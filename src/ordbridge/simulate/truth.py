@@ -17,6 +17,7 @@ from ordbridge.reading.source import text_of, toml_of
 from ordbridge.simulate.parameters import ascending, correlation, deviations, spreads
 from ordbridge.simulate.threshold_distribution import ThresholdDistribution
 from ordbridge.support.arguments import choice, number, numbers
+from ordbridge.support.naming import arg
 from ordbridge.support.writing import write_text
 
 if TYPE_CHECKING:
@@ -141,15 +142,15 @@ class Truth:
     def _check_exchangeable(self) -> None:
         if apart := self._told_apart:
             raise InputError(
-                f"slope_coding='exchangeable' has systems that vary alike, but {apart[0]} tells them apart; give the "
-                "intercept's and one slope's, or slope_coding='treatment'"
+                f"{arg('slope_coding', 'exchangeable')} has systems that vary alike, but {apart[0]} tells them apart; "
+                f"give the intercept's and one slope's, or {arg('slope_coding', 'treatment')}"
             )
         for group in ("participant", "item"):
             shared, own = self._alike(group)
             if self.systems * shared + own < 0:
+                sd, corr = (arg(name, getattr(self, name)) for name in (f"{group}_sd", f"{group}_corr"))
                 raise InputError(
-                    f"no {self.systems} systems can vary alike with {group}_sd={getattr(self, f'{group}_sd')} and "
-                    f"{group}_corr={getattr(self, f'{group}_corr'):g}; give a correlation nearer to 0"
+                    f"no {self.systems} systems can vary alike with {sd} and {corr}; give a correlation nearer to 0"
                 )
 
     def _alike(self, group: str) -> tuple[float, float]:
@@ -159,21 +160,22 @@ class Truth:
 
     def _check_scale(self) -> None:
         if self.residual_sd < 0:
-            raise InputError(f"residual_sd={self.residual_sd:g} is negative; a standard deviation is 0 or more")
+            raise InputError(f"{arg('residual_sd', self.residual_sd)} is negative; a standard deviation is 0 or more")
         given = [name for name in ("thresholds", "threshold_distribution") if getattr(self, name) is not None]
         if self.scale == "interval":
             if given:
-                raise InputError(f"scale='interval' has no thresholds; leave {given[0]} out")
+                raise InputError(f"{arg('scale', 'interval')} has no thresholds; leave {given[0]} out")
             if self.link != "probit":
-                raise InputError(f"scale='interval' has normal residuals; leave link={self.link!r} out")
+                raise InputError(f"{arg('scale', 'interval')} has normal residuals; leave {arg('link', self.link)} out")
             return
         if (self.mean, self.residual_sd) != (0.0, 1.0):
             raise InputError(
-                f"mean and residual_sd belong to scale='interval'; thresholds and link set them for {self.scale!r}"
+                f"mean and residual_sd belong to {arg('scale', 'interval')}; thresholds and link set them for "
+                f"{self.scale!r}"
             )
         if len(given) != 1:
             raise InputError(
-                f"scale={self.scale!r} needs either thresholds or threshold_distribution; "
+                f"{arg('scale', self.scale)} needs either thresholds or threshold_distribution; "
                 f"{'both were' if given else 'neither was'} given"
             )
         if self.thresholds is not None:
@@ -323,9 +325,11 @@ class Truth:
         ((-0.5, -0.3), (-1.5, -0.5, 0.5))
         """
         if self.slope_coding != "exchangeable":
-            raise InputError(f"systems with slope_coding={self.slope_coding!r} do not vary alike and have one order")
+            raise InputError(
+                f"systems with {arg('slope_coding', self.slope_coding)} do not vary alike and have one order"
+            )
         if sorted(places) != list(range(self.systems)):
-            raise InputError(f"places={tuple(places)} must have each of 0 to {self.systems - 1} once")
+            raise InputError(f"{arg('places', tuple(places))} must have each of 0 to {self.systems - 1} once")
         quality, spread = np.r_[0.0, self.effects][list(places)], self.spread[list(places)]
         unit = 1.0 if self.scale == "interval" else float(spread[0])
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import numpy as np
 
 from ordbridge.errors import InputError
+from ordbridge.support.naming import arg
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ def choice(name: str, value: Any, allowed: Iterable[T]) -> T:
     """
     allowed = tuple(allowed)
     if value not in allowed:
-        raise InputError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, allowed))}")
+        raise InputError(f"{arg(name, value)} is not known; choose one of {', '.join(map(repr, allowed))}")
     return allowed[allowed.index(value)]
 
 
@@ -41,7 +42,7 @@ def whole(name: str, value: Any, least: int) -> int:
     ordbridge.errors.InputError: items=0 must be an integer ≥ 1
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be an integer ≥ {least}")
+        raise InputError(f"{arg(name, value)} must be an integer ≥ {least}")
     return int(value)
 
 
@@ -57,7 +58,7 @@ def proportion(name: str, value: Any, ends: bool = False) -> float:
     """
     inside = _is_number(value) and (0 < value < 1 or (ends and 0 <= value <= 1))
     if not inside:
-        raise InputError(f"{name}={value!r} must lie between 0 and 1")
+        raise InputError(f"{arg(name, value)} must lie between 0 and 1")
     return float(value)
 
 
@@ -103,7 +104,7 @@ def fits_hint(value: Any, hint: Any) -> bool:
 def seconds(name: str, value: Any) -> float | None:
     """Return a time limit: a number of seconds above 0, or None for no limit."""
     if value is not None and not (_is_number(value) and value > 0):
-        raise InputError(f"{name}={value!r} is not a number of seconds above 0")
+        raise InputError(f"{arg(name, value)} is not a number of seconds above 0")
     return None if value is None else float(value)
 
 
@@ -139,7 +140,7 @@ def number_of_workers(jobs: int) -> int:
     3
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
-        raise InputError(f"jobs={jobs!r} is not a number of processes; give 1 or more, or -1 for all cores")
+        raise InputError(f"{arg('jobs', jobs)} is not a number of processes; give 1 or more, or -1 for all cores")
     if jobs > 0:
         return jobs
     import joblib

@@ -15,6 +15,7 @@ from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_module
 from ordbridge.models.inference import wald
 from ordbridge.models.inference.hypothesis import Hypothesis
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -31,7 +32,7 @@ def test(fit: Fit, tested: Hypothesis) -> dict[str, object]:
     from scipy import stats
 
     if fit.problem.ordinal:
-        raise InputError(f"method='f' is for lm and lmer; for {fit.problem.model} use 'bootstrap' or 'lrt'")
+        raise InputError(f"{arg('method', 'f')} is for lm and lmer; for {fit.problem.model} use 'bootstrap' or 'lrt'")
     if fit.problem.model == "lmer" and fit.engine == "r":
         from ordbridge.models import r_engine
 

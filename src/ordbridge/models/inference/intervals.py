@@ -39,6 +39,7 @@ from ordbridge.results.finding import Finding, with_findings
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.arguments import choice, proportion
 from ordbridge.support.columns import columns
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -67,7 +68,7 @@ def confint(
     else:
         engine = "fast"
         problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
-        found = native(f"method={method!r}", problem, instead="wald")
+        found = native(arg("method", method), problem, instead="wald")
         notes += native_notes(fit, found)
         if method == "profile":
             ends = _profile_ends(engine_module("fast").profile(problem), conf_level, notes)

@@ -18,6 +18,7 @@ from ordbridge.errors import InputError
 from ordbridge.models.engines import engine_module
 from ordbridge.support.arguments import whole
 from ordbridge.support.formatting import p_text
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -68,7 +69,7 @@ class LaplaceCheck:
             wider = 100.0 * row["std_error_shift"] / row["std_error"]
             said.append(
                 f"{name}: the exact likelihood has its maximum {abs(moved):.3f} standard errors (± {error:.3f}) "
-                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f} % "
+                f"{'higher' if moved >= 0 else 'lower'}, the standard error is {abs(wider):.1f}% "
                 f"{'larger' if wider >= 0 else 'smaller'}; {p_text(row['p_value'])} becomes "
                 f"{p_text(row['exact_p_value'])}."
             )
@@ -88,7 +89,7 @@ def check_laplace(fit: Fit, draws: int = 2000, seed: int = 0) -> LaplaceCheck:
         raise InputError(f"only clmm uses the Laplace approximation; {problem.model} has an exact likelihood")
     if problem.nAGQ != 1:
         raise InputError(
-            f"this fit has nAGQ={problem.nAGQ}, not the Laplace approximation, so there is nothing to check"
+            f"this fit has {arg('nAGQ', problem.nAGQ)}, not the Laplace approximation, so there is nothing to check"
         )
     positions = [k for k, effect in enumerate(e.effects) if effect != "threshold"]
     cost = engine_module("fast").laplace_cost(problem, positions, draws // 2, seed)

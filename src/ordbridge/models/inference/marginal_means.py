@@ -50,6 +50,7 @@ from ordbridge.render.layout import ShownTable
 from ordbridge.results.finding import Finding, findings_of, found, with_findings
 from ordbridge.results.result import Result
 from ordbridge.support.arguments import choice, number, proportion
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -230,7 +231,7 @@ def equivalence(
     choice("on", on, ("rating", "latent"))
     proportion("alpha", alpha)
     if number("margin", margin) <= 0:
-        raise InputError(f"margin={margin:g} must be above 0: how large a difference would still not matter")
+        raise InputError(f"{arg('margin', margin)} must be above 0: how large a difference would still not matter")
     found = means(fit, factor, on, by, "none", 1 - 2 * alpha, "delta", df, DrawPlan(0))
     rows = found.differences.to_pylist()
     out = []
@@ -256,9 +257,9 @@ def equivalence(
 
 def _refuse(problem: Problem, on: str) -> None:
     if on == "probability" and not problem.ordinal:
-        raise InputError(f"{problem.model} has no categories; on='probability' is for clm and clmm")
+        raise InputError(f"{problem.model} has no categories; {arg('on', 'probability')} is for clm and clmm")
     if problem.threshold == "symmetric2":
-        raise InputError("means are not known for threshold='symmetric2'; use another threshold")
+        raise InputError(f"means are not known for {arg('threshold', 'symmetric2')}; use another threshold")
 
 
 def _listed(by: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -463,7 +464,7 @@ def _bootstrap(
     notes: list[Finding],
 ) -> tuple[np.ndarray, np.ndarray]:
     problem = by_likelihood(on_rows(fit.problem, fit.estimates.rows))
-    found = native("method='bootstrap'", problem, instead="delta")
+    found = native(arg("method", "bootstrap"), problem, instead="delta")
     notes += native_notes(fit, found)
     source = Source.of(problem, found, how.at_least(19).seed)
     work = Values(source, grid, value, len(value(found, engine_module("fast").matrices(problem, found, grid.columns))))

@@ -33,6 +33,7 @@ from ordbridge.results.finding import has
 from ordbridge.support.arguments import proportion
 from ordbridge.support.columns import columns
 from ordbridge.support.formatting import p_text
+from ordbridge.support.naming import arg
 
 if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
@@ -84,7 +85,7 @@ def assumptions(fit: Fit, factor: str | None = None, conf_level: float = 0.95) -
     if not problem.ordinal:
         raise InputError(f"these assumptions are those of clm and clmm; {problem.model} has no thresholds")
     if problem.threshold == "symmetric2":
-        raise InputError("assumptions are not known for threshold='symmetric2'; use another threshold")
+        raise InputError(f"assumptions are not known for {arg('threshold', 'symmetric2')}; use another threshold")
     trial = _Trial(fit)
     own = {part: expand(getattr(problem, part)).terms for part in ("nominal", "scale")}
     fixed = expand(problem.formula.fixed).terms
@@ -321,8 +322,7 @@ def _same_meaning(factor: str, alike: _Attempt, moved: _Attempt) -> str:
         return f"{question} It cannot be said: the scale has only one threshold."
     if test["p_value"] < LEVEL:
         return f"{question} No: {factor} moves the thresholds by different amounts ({_said(test, moved)})."
-    seen = f"{factor} moves the thresholds alike as far as can be seen ({_said(test, moved)})"
-    return f"{question} Nothing speaks against it: {seen}."
+    return f"{question} No evidence against it: {factor} may move all thresholds alike ({_said(test, moved)})."
 
 
 def _same_spread(factor: str, equal: _Attempt, unequal: _Attempt, spread: pa.Table) -> str:
@@ -331,10 +331,10 @@ def _same_spread(factor: str, equal: _Attempt, unequal: _Attempt, spread: pa.Tab
         return f"{question} It cannot be said: {(unequal.note or equal.note).rstrip('.')}."
     test = _ratio(equal.usable, unequal.usable)
     first, second, *others = spread.to_pylist()
-    sizes = f"those of {second['level']} are {second['estimate']:.2f} times as wide as those of {first['level']}"
+    sizes = f"ratings of {second['level']} spread {second['estimate']:.2f} times as wide as those of {first['level']}"
     sizes += "".join(f", of {row['level']} {row['estimate']:.2f} times" for row in others)
     different = test["p_value"] is not None and test["p_value"] < LEVEL
-    answer = "Yes: residuals are not equally wide" if different else "No such difference is seen"
+    answer = "Yes: residuals are not equally wide" if different else "No evidence of it"
     return f"{question} {answer} ({_said(test, unequal)}); {sizes}."
 
 

@@ -29,6 +29,7 @@ from ordbridge.render.notebook import bar_in_notebook
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.arguments import file_to_write, number_of_workers, whole
 from ordbridge.support.child_processes import deaf_workers
+from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def native(what: str, problem: Problem, instead: str, near: Estimates | None = N
         estimates: Estimates = engine_module("fast").fit(problem, near)
     except InputError as refusal:
         reason = str(refusal).split(";")[0]
-        raise InputError(f"{what} needs native fits, and {reason}; use method={instead!r}") from None
+        raise InputError(f"{what} needs native fits, and {reason}; use {arg('method', instead)}") from None
     return estimates
 
 

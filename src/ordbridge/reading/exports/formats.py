@@ -25,6 +25,7 @@ from ordbridge.reading.opening import sheet_of_records
 from ordbridge.reading.parts import Hints
 from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["FORMATS", "export_of_json", "export_of_sheet"]
 
@@ -57,7 +58,9 @@ def export_of_sheet(sheet: Sheet, format: str | None) -> Prepared:
     if format is not None:
         title, recognise, prepare = _SHEETS[format]
         if not recognise(sheet):
-            raise InputError(f"{sheet.name} is not {title}: it does not have the columns of one; leave out format=")
+            raise InputError(
+                f"{sheet.name} is not {title}: it does not have the columns of one; leave out {arg('format')}"
+            )
         return _noted(title, *prepare(sheet))
     for title, recognise, prepare in _SHEETS.values():
         if recognise(sheet):

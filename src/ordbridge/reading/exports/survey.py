@@ -17,6 +17,7 @@ from ordbridge.reading.values import looks_like_ratings, parse_ratings
 from ordbridge.reading.vocabulary import is_aside, plain, rank_of
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
+from ordbridge.support.naming import arg
 
 __all__ = ["is_asked", "person_column", "question_columns"]
 
@@ -51,7 +52,7 @@ def question_columns(sheet: Sheet, names: Sequence[str]) -> tuple[list[str], lis
     if all(is_constant(sheet.columns[name]) for name in kinds):
         refuse_unknown(sheet, names)
     if not kinds:
-        raise InputError(f"no question of {sheet.name} was answered on a scale; name the columns with rating=")
+        raise InputError(f"no question of {sheet.name} was answered on a scale; name the columns with {arg('rating')}")
     scales = Counter(kinds.values())
     if len(scales) > 1:
         del scales["yes/no"]  # questions about people, or beside the ratings

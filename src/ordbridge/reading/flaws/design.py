@@ -12,6 +12,7 @@ from ordbridge.reading.coded_ratings import RatedStudy
 from ordbridge.reading.vocabulary import is_aside, name_words, rank_of
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.naming import arg
 
 __all__ = ["design_flaws"]
 
@@ -210,7 +211,7 @@ def _unshared(study: RatedStudy, pairs: np.ndarray) -> Iterator[Finding]:
             continue
         codes = np.asarray(pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1))
         if len(np.unique(codes)) == len(groups) == len(np.unique(codes * (part.max() + 1) + of_rating)):
-            advice = f"Compare them within {name}, such as `where` {name + ' == ' + str(column[0].as_py())!r}."
+            advice = f"Compare them within {name}, such as {arg('where', f'{name} == {column[0]}')}."
             break
     first, second = (", ".join(systems.labels[place] for place in group[:4]) for group in groups[:2])
     yield found("systems-share-no-items", first=first, second=second, advice=advice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.render.figures.style import BLUE, GREY, INK, empty_figure
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from ordbridge.models.fit import Fit
 
 
-def forest(fit: Fit, thresholds: bool = True) -> Figure:
-    """Draw the coefficients with their 95 % intervals, those of the predictors in blue, thresholds in grey.
+def forest(fit: Fit, thresholds: bool = True, named: Callable[[str], str] = str) -> Figure:
+    """Draw the coefficients with their 95% intervals, those of the predictors in blue, thresholds in grey.
 
     Scale effects are named so, because they have the names of effects on location.
 
@@ -24,6 +25,8 @@ def forest(fit: Fit, thresholds: bool = True) -> Figure:
         A fitted model.
     thresholds
         Whether to draw the thresholds of an ordinal model, too.
+    named
+        What a term is called in the picture; default: as R calls it.
 
     Examples
     --------
@@ -43,13 +46,13 @@ def forest(fit: Fit, thresholds: bool = True) -> Figure:
         panel.plot(row["estimate"], place, "o", color=colour)
     panel.set_ylim(-0.5, max(len(rows), 1) - 0.5)
     panel.tick_params(axis="y", length=0)
-    panel.set_yticks(range(len(rows)), [_label(row) for row in reversed(rows)])
+    panel.set_yticks(range(len(rows)), [_label(row, named) for row in reversed(rows)])
     panel.axvline(0, color=INK, linewidth=0.8)
     panel.spines[["top", "right"]].set_visible(False)
     panel.set_xlabel("estimate")
     return figure
 
 
-def _label(row: dict[str, Any]) -> str:
-    term = shortened(str(row["term"]))
+def _label(row: dict[str, Any], named: Callable[[str], str]) -> str:
+    term = shortened(named(str(row["term"])))
     return f"scale: {term}" if row["effect"] == "scale" else term

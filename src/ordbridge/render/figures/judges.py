@@ -74,7 +74,7 @@ def judge_against_people(found: JudgeAgreement) -> Figure:
         panel.set_ylim(len(rows) - 0.5, -0.5)
         panel.tick_params(axis="y", length=0)
         panel.set_xlabel("judge above people, against the other systems")
-        title(panel, "Whom it favours", "95 % intervals; orange: p < .05")
+        title(panel, "Whom it favours", "95% intervals; orange: p < .05")
     return figure
 
 

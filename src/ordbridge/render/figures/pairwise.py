@@ -51,5 +51,5 @@ def differences(rows: Sequence[dict[str, Any]], conf_level: float = 0.95, unit: 
     panel.set_axisbelow(True)
     panel.set_xlabel(unit)
     rest = f", the {MOST} largest of {len(rows)}" if len(rows) > MOST else ""
-    title(panel, "Differences", f"first minus second, {100 * conf_level:g} % intervals; filled: they differ{rest}")
+    title(panel, "Differences", f"first minus second, {100 * conf_level:g}% intervals; filled: they differ{rest}")
     return figure

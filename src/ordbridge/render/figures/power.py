@@ -32,7 +32,7 @@ def power_curves(run: Run | Sequence[Run], models: Sequence[str] | None = None) 
 
     Colours, line types and reading order are those of the paper's figures: black, orange and blue for more and more
     items, linear models dashed, ordinal ones solid (fixed-effects models dotted); at the right end of a row stands
-    which line is which. Bands are exact 95 % intervals; of two points there are bars, and no line between them.
+    which line is which. Bands are exact 95% intervals; of two points there are bars, and no line between them.
 
     Parameters
     ----------

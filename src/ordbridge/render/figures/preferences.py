@@ -50,12 +50,12 @@ def win_rates(panels: Panels, conf_level: float = 0.95) -> Figure:
         panel.set_yticks(range(len(rows)), [shortened(row["system"], 30) for row in rows])
         panel.set_ylim(len(rows) - 0.5, -0.5)
         panel.set_xlim(0, 1)
-        panel.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+        panel.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
         panel.tick_params(axis="y", length=0)
         panel.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
         panel.set_axisbelow(True)
         told = "; a letter in common: no significant difference"
-        title(panel, shortened(criterion or "") or "Win rates", f"ties split, {100 * conf_level:g} % intervals{told}")
+        title(panel, shortened(criterion or "") or "Win rates", f"ties split, {100 * conf_level:g}% intervals{told}")
     return figure
 
 

@@ -156,7 +156,7 @@ def _leniency(panel: Axes, rows: list[dict[str, Any]], name: str) -> None:
     panel.set_xlabel("stricter   ←   points above the others   →   milder", fontsize=9, color=INK)
     panel.set_ylabel("consistency with the others", fontsize=9, color=INK)
     outliers = "; diamonds: outliers" if any(row["flagged"] for row in rows) else ""
-    title(panel, f"{name}Raters", f"leniency and consistency on the same items, 95 % intervals{outliers}")
+    title(panel, f"{name}Raters", f"leniency and consistency on the same items, 95% intervals{outliers}")
 
 
 def _cross(panel: Axes, row: dict[str, Any], x: float) -> None:

@@ -66,5 +66,5 @@ def _points(panel: Axes, rows: Sequence[dict[str, Any] | None], names: Sequence[
     panel.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
     panel.set_axisbelow(True)
     if names is not None:
-        panel.set_yticks(range(len(rows)), [shortened(name, 44) for name in names])
+        panel.set_yticks(range(len(rows)), [shortened(name, 56) for name in names])
     panel.tick_params(axis="y", length=0)

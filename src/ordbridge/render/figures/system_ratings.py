@@ -80,7 +80,7 @@ def _stacked(axes: Axes, panel: SystemRatings) -> None:
             axes.barh(place, width, 0.72, left, color=colormaps["Blues"](0.08 + 0.8 * strength), edgecolor="white")
             if width >= 0.07:
                 colour = "white" if strength > 0.55 else INK
-                text = f"{100 * width:.0f} %"
+                text = f"{100 * width:.0f}%"
                 axes.text(left + width / 2, place, text, ha="center", va="center", fontsize=7.5, color=colour)
             left += width
     handles = [
@@ -135,4 +135,4 @@ def _ratings(axes: Axes, panel: SystemRatings, conf_level: float) -> None:
         told = ""
         axes.set_xlabel("shades: clusters; on the right: possible places", fontsize=8)
     of = f"{shortened(panel.title)}: expected rating" if panel.title and not panel.shares else "Expected rating"
-    title(axes, of, f"with {100 * conf_level:g} % intervals{told}")
+    title(axes, of, f"with {100 * conf_level:g}% intervals{told}")
