@@ -168,7 +168,10 @@ def latent_differences(
 
 
 def _profile_interval(
-    profile: Callable[[], Any], over: Callable[[dict[str, float]], list[float]], weights: dict[str, float], factor: float
+    profile: Callable[[], Any],
+    over: Callable[[dict[str, float]], list[float]],
+    weights: dict[str, float],
+    factor: float,
 ) -> Interval:
     """Return the interval of a pair as a function of α: where the likelihood ratio reaches factor × quantile of χ²."""
     from scipy import stats
@@ -193,7 +196,7 @@ def _bootstrap(
     sources = _spread(len(tested), SOURCES) if how.pooled else range(len(tested))
     first, every = ((-(-n // len(sources)) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
     given = bootstrap.larger_of(fit)
-    begun = {k: bootstrap.prepare(fit, tested[k], how.seed, given) for k in sources}
+    begun = {k: bootstrap.prepare(fit, tested[k], _seed(how, k), given) for k in sources}
     plan = DrawPlan(every, how.seed, how.jobs, how.store, how.progress)
     drawn = Together([comparison for comparison, _, _ in begun.values()], plan)
     ratios = drawn.until([first if early else every] * len(sources))
@@ -212,6 +215,11 @@ def _bootstrap(
         return found
     ratios = drawn.until([every] * len(sources) if how.pooled else [first if sure else every for sure in clear])
     return answers()
+
+
+def _seed(how: Resampling, pair: int) -> int:
+    """Return where a pair's draws begin: draws that are taken together must not come from the same random numbers."""
+    return int(np.random.SeedSequence((how.seed, pair)).generate_state(1)[0]) if how.pooled else how.seed
 
 
 def _spread(pairs: int, most: int) -> list[int]:
