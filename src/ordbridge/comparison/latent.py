@@ -196,7 +196,9 @@ def _bootstrap(
     sources = _spread(len(tested), SOURCES) if how.pooled else range(len(tested))
     first, every = ((-(-n // len(sources)) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
     given = bootstrap.larger_of(fit)
-    begun = {k: bootstrap.prepare(fit, tested[k], _seed(how, k), given) for k in sources}
+    begun = {
+        k: bootstrap.prepare(fit, tested[k], seed_of(how.seed, k) if how.pooled else how.seed, given) for k in sources
+    }
     plan = DrawPlan(every, how.seed, how.jobs, how.store, how.progress)
     drawn = Together([comparison for comparison, _, _ in begun.values()], plan)
     ratios = drawn.until([first if early else every] * len(sources))
@@ -217,9 +219,9 @@ def _bootstrap(
     return answers()
 
 
-def _seed(how: Resampling, pair: int) -> int:
-    """Return where a pair's draws begin: draws that are taken together must not come from the same random numbers."""
-    return int(np.random.SeedSequence((how.seed, pair)).generate_state(1)[0]) if how.pooled else how.seed
+def seed_of(seed: int, pair: int) -> int:
+    """Return the seed of a pair's draws: those that are taken together must not come from the same random numbers."""
+    return int(np.random.SeedSequence((seed, pair)).generate_state(1)[0])
 
 
 def _spread(pairs: int, most: int) -> list[int]:
