@@ -172,7 +172,8 @@ def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
     slider = used.size > MOST_CATEGORIES or (used[-1] - used[0] > WIDE and used.size > FEW_ON_WIDE)
     if slider:
         why = f"the ratings have {used.size} different values from {used[0]:g} to {used[-1]:g}, as a slider gives them"
-        return Scale("slider", why, (), (float(used[0]), float(used[-1]))), pa.array(numbers, from_pandas=True)
+        ends = (float(used[0]) + 0.0, float(used[-1]) + 0.0)  # never -0
+        return Scale("slider", why, (), ends), pa.array(numbers, from_pandas=True)
     labels = tuple(f"{value:g}" for value in used)
     scale = _two(labels, tuple(map(float, used))) if used.size == 2 else _ordinal(labels, tuple(map(float, used)))
     if (used == np.round(used)).all():
