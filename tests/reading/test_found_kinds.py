@@ -604,3 +604,20 @@ def test_which_criterion_may_be_better_when_low_is_said_so_that_it_can_be_typed(
     assert said.severity == "warning" and "lower_is_better='hallucination'" in said.text
     turned = ob.read(tmp_path / "f.csv", lower_is_better="hallucination")
     assert turned.lower_is_better == ("hallucination",)
+
+
+@pytest.mark.parametrize(
+    ("systems", "code"),
+    [
+        (["3", "5", "35", "3 5", "3 35", "5 35"], "several-systems-in-cell"),
+        (["Claude few shot", "Claude zero shot", "Llama few shot", "Llama zero shot"], None),
+        (["0.7", "1.0", "10", "v1.1", "v11"], None),
+        (["GPT 4", "GPT4"], "labels-differ"),
+    ],
+)
+def test_several_systems_in_a_cell_are_not_one(tmp_path: Path, systems: list[str], code: str | None) -> None:
+    """3 5 was said to be 35 with a blank in it, and 1.0 like 10."""
+    rows = [(w, f"t{i}", s, 1 + (w + i + k) % 5) for w in range(3) for i in range(5) for k, s in enumerate(systems)]
+    found = ob.check(csv(tmp_path / "f.csv", "rater,item,system,rating", rows)).findings
+    about = {"several-systems-in-cell", "labels-differ", "similar-labels"}
+    assert {one.code for one in found} & about == ({code} if code else set())
