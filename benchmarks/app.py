@@ -75,7 +75,8 @@ def large_file(path: Path) -> int:
     """Write 27 MB of ratings; return how many."""
     lines, size, n = ["annotator_id,document_id,system,rating,comment\n"], 0, 0
     while size < LARGE:
-        lines.append(f"worker_{n % 300:04d},newstest-2021-{n // 4 % 3000:05d},system-{'ABCD'[n % 4]},{1 + n * 7 % 5},ok\n")
+        who, what = f"worker_{n % 300:04d}", f"newstest-2021-{n // 4 % 3000:05d}"
+        lines.append(f"{who},{what},system-{'ABCD'[n % 4]},{1 + n * 7 % 5},ok\n")
         size, n = size + len(lines[-1]), n + 1
     path.write_text("".join(lines), encoding="utf-8")
     return n
