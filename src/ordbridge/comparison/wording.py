@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
 MOST_NAMED = 6  # systems in one sentence
+LONGEST_NAMES = 60  # letters of all names in a sentence
 LEVEL = 1e-9  # expected ratings closer than this are equal
 MANY_PAIRS = 10  # more of them are told one by one only where they differ
 
@@ -148,7 +149,8 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
 
 def _named(systems: Sequence[str]) -> str:
     """Return names, or how many there are where they are too many for a sentence."""
-    return listed(systems) if len(systems) <= MOST_NAMED else f"{len(systems)} systems"
+    short = len(systems) <= 2 or (len(systems) <= MOST_NAMED and sum(map(len, systems)) <= LONGEST_NAMES)
+    return listed(systems) if short else f"{len(systems)} systems"
 
 
 def _tested(row: dict[str, Any], unit: Units, comparison: Comparison, turned: bool = False) -> str:
