@@ -3,10 +3,11 @@
     python benchmarks/preference_rates.py [--datasets 400] [--tables rankings small ...]
 
 *rankings*: 10 raters × 20 items, of 3 or 5 systems, raters and items without and with preferences of SD 0.5. *power*:
-the same with three systems 0.35 apart. *once*: each of 10 or 20 raters ranks 20 items of their own. *best-worst*: of
-four. *small*: 3 to 20 raters, two systems × 20 items or four × 10, two or three answers; maximum likelihood with one
-variance for raters and one for items. What ``compare`` says of small studies is in ``preference_size.py``. Every study
-is kept in ``preference_rates.parquet`` and not computed again.
+the same with three systems 0.35 apart. *once*: each of 10 or 20 raters ranks 20 items of their own. *ranking effects*:
+three systems, where each ranking has preferences of its own, too (60 studies at most: a fit takes seconds).
+*best-worst*: of four. *small*: 3 to 20 raters, two systems × 20 items or four × 10, two or three answers; maximum
+likelihood with one variance for raters and one for items. What ``compare`` says of small studies is in
+``preference_size.py``. Every study is kept in ``preference_rates.parquet`` and not computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy import optimize, stats
+from scipy import linalg, optimize, special, stats
 
 from ordbridge.errors import FitError
 from ordbridge.preferences import PairTable
@@ -149,6 +150,47 @@ def pairs_alarm(table: PairTable, groups: tuple[str, ...] = ("rater", "item")) -
     return value > stats.chi2.isf(LEVEL, len(table.systems) - 1)
 
 
+def laplace(y: np.ndarray, mean: np.ndarray, K: np.ndarray) -> float:
+    """Return Laplace's log likelihood of choices (±1) with logit ``mean + f``, f ~ N(0, K).
+
+    Rasmussen, C. E. & Williams, C. K. I. (2006). *Gaussian processes for machine learning*, algorithm 3.1.
+    """
+    a, value = np.zeros(len(y)), -np.inf
+    for _ in range(50):
+        f = K @ a
+        p = special.expit(mean + f)
+        root = np.sqrt(p * (1 - p))
+        factor = linalg.cho_factor(np.eye(len(y)) + root[:, None] * K * root, lower=True)
+        before, value = value, float(special.log_expit(y * (mean + f)).sum() - a @ f / 2)
+        if value - before < 1e-9:
+            break
+        b = root**2 * f + (y > 0) - p
+        a = b - root * linalg.cho_solve(factor, root * (K @ b))
+    return value - float(np.log(np.diag(factor[0])).sum())
+
+
+def ranking_effect_alarms(sd: float, seed: int) -> dict[str, bool]:
+    """Say whether pairs of three equal systems are called different where each ranking has preferences, too."""
+    rng = np.random.default_rng([3, int(10 * sd), 0, seed])  # the studies of "rankings"
+    r, i = crossed()
+    table = exploded(ranked(rng, np.zeros(3), sd, r, i), r, i)
+    signed = np.eye(3)[table.first] - np.eye(3)[table.second]
+    y = np.where(table.y == 1, 1.0, -1.0)
+    groups = table.rater, table.item, np.repeat(np.arange(len(r)), 3)
+    kernels = [signed @ signed.T * (group[:, None] == group) for group in groups]
+
+    def largest(strengths: int) -> float:
+        def loss(x: np.ndarray) -> float:
+            K = sum(np.exp(2 * log_sd) * kernel for log_sd, kernel in zip(x[:3], kernels, strict=True))
+            return -laplace(y, signed[:, 1 : 1 + strengths] @ x[3:], K)
+
+        start = np.concatenate([np.full(3, np.log(0.4)), np.zeros(strengths)])
+        bounds = [(np.log(1e-2), 2.0)] * 3 + [(-5.0, 5.0)] * strengths
+        return -float(optimize.minimize(loss, start, method="L-BFGS-B", bounds=bounds).fun)
+
+    return {RANKING_EFFECTS: 2 * (largest(2) - largest(0)) > stats.chi2.isf(LEVEL, 2)}
+
+
 def compare_alarm(table: PairTable) -> bool:
     """Say whether ``compare`` calls any pair different."""
     [pairs] = corrected([analyse(table, None, "logit", "fast", checks=False)], "holm", True, LEVEL)
@@ -229,15 +271,19 @@ def small_alarms(systems: int, raters: int, categories: int, seed: int) -> dict[
 
 
 COMPARE = "compare (Plackett–Luce, any pair)"
+RANKING_EFFECTS = "pairs with raters, items and rankings"
 TABLES: dict[str, dict[str, Callable[[int], dict[str, bool]]]] = {
     "rankings": {f"{k} systems, SD {sd:g}": lambda seed, k=k, sd=sd: ranking_alarms(k, sd, seed)
                  for k in (3, 5) for sd in (0.0, SD)},
     "power": {"3 systems, SD 0.5": lambda seed: ranking_alarms(3, SD, seed, step=0.35)},
     "once": {f"{raters} raters": lambda seed, raters=raters: once_alarms(raters, seed) for raters in (10, 20)},
+    "ranking effects": {f"3 systems, SD {sd:g}": lambda seed, sd=sd: ranking_effect_alarms(sd, seed)
+                        for sd in (0.0, SD)},
     "best-worst": {f"SD {sd:g}": lambda seed, sd=sd: best_worst_alarms(sd, seed) for sd in (0.0, SD)},
     "small": {f"{S} systems, {R} raters, {K} answers": lambda seed, S=S, R=R, K=K: small_alarms(S, R, K, seed)
               for S in (2, 4) for R in (3, 5, 10, 20) for K in (3, 2)},
 }  # fmt: skip
+MOST = {"ranking effects": 60}
 
 
 def kept(store: Path = STORE) -> list[dict[str, Any]]:
@@ -258,7 +304,7 @@ def main() -> None:
         before = len(rows)
         for name in args.tables:
             for cell, study in TABLES[name].items():
-                for seed in range(start, min(start + 20, args.datasets)):
+                for seed in range(start, min(start + 20, args.datasets, MOST.get(name, args.datasets))):
                     if (name, cell, seed) not in done:
                         rows += [{"table": name, "cell": cell, "seed": seed, "method": method, "alarm": bool(alarm)}
                                  for method, alarm in study(seed).items()]  # fmt: skip

@@ -171,7 +171,7 @@ def test_designs_of_every_kind(study, change, models, formulas):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d[d.system == "A"], "there is one system only, 'A'"),
+        (lambda d: d[d.system == "A"], "there is only one system, 'A'"),
         (
             lambda d: d[(d.participant == "p1") & (d.system == "A") | (d.participant == "p2") & (d.system == "B")],
             "2 participants, and each rated one system only",
@@ -258,7 +258,7 @@ def test_one_criterion_without_an_answer_leaves_the_others(study):
     alone = data[data.system == "A"].assign(criterion="length")
     found = compared(pd.concat([data, alone]))
     assert found.criteria == ("fluency",)
-    assert found.findings[0].text.startswith("length: not usable: there is one system only")
+    assert found.findings[0].text.startswith("length: not usable: there is only one system")
 
 
 def test_model_formula_and_test_can_be_chosen(study):

@@ -242,7 +242,7 @@ def test_degrees_of_freedom_are_at_least_one_and_never_silently_infinite(study, 
     for answer in (fails, lambda: np.array([np.nan])):
         found = answering(answer)
         assert found.df.tolist() == [5.0]  # six participants less one
-        assert "the 6 levels of participant less one were used" in found.notes[0].text
+        assert "one less than the 6 levels of participant was used" in found.notes[0].text
 
 
 @pytest.mark.slow

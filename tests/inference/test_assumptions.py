@@ -56,7 +56,7 @@ def moved() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def gappy(four: pd.DataFrame) -> pd.DataFrame:
-    """Nobody rates system B 3, so that its thresholds cross if they may: R's fit is invalid."""
+    """Nobody rates system B 3, so its thresholds cross if they may: R's fit is invalid."""
     return four.assign(gappy=four["rating"].where((four["system"] != "B") | (four["rating"] != 3), 2))
 
 

@@ -145,7 +145,7 @@ def test_aliased_columns_are_dropped_and_named(ratings: pd.DataFrame) -> None:
 
 def test_a_category_that_a_level_never_has_is_said() -> None:
     data = {"rating": [1, 2, 3, 1, 2, 3, 2, 1, 1, 2, 2, 1, 2, 1], "system": list("AAAAAAAABBBBBB")}
-    with pytest.warns(ob.ConvergenceWarning, match="system B is never rated 3, so that its thresholds"):
+    with pytest.warns(ob.ConvergenceWarning, match="system B is never rated 3, so its thresholds"):
         fit = clm("rating ~ system", data, nominal="~ system")
     assert not fit.converged
 

@@ -72,7 +72,7 @@ def close(alarms: list[bool], known: float, of: int) -> bool:
     """Tell whether two shares differ by less than 3.5 standard errors."""
     n, rate = len(alarms), float(np.mean(alarms))
     pooled = max((rate * n + known * of) / (n + of), 0.5 / n)
-    return n >= 100 and abs(rate - known) < 3.5 * np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / of))
+    return n >= min(of, 100) and abs(rate - known) < 3.5 * np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / of))
 
 
 def within(alarms: list[bool], ends: tuple[float, float], of: int) -> bool:
@@ -92,6 +92,24 @@ def test_power_and_items_that_are_ranked_once(kept: dict[tuple[str, str, str], l
     assert close(kept["once", "10 raters", "pairs with raters and items"], 0.125, 400)
     for cell, known in (("10 raters", 0.068), ("20 raters", 0.060)):
         assert close(kept["once", cell, "pairs with raters"], known, 400)
+
+
+def test_preferences_of_single_rankings(kept: dict[tuple[str, str, str], list[bool]]) -> None:
+    """Random effects of each ranking do not repair pairs: .067 and .100 of 60 studies."""
+    for cell, known in (("3 systems, SD 0", 0.067), ("3 systems, SD 0.5", 0.100)):
+        assert close(kept["ranking effects", cell, "pairs with raters, items and rankings"], known, 60), cell
+
+
+def test_laplace_is_that_of_the_native_engine(script: ModuleType) -> None:
+    rng = np.random.default_rng(1)
+    r, i = script.crossed(4, 6)
+    table = script.exploded(script.ranked(rng, np.zeros(3), 0.8, r, i), r, i)
+    fit = script.fit_tied(table.coded(("rater", "item")))
+    signed = np.eye(3)[table.first] - np.eye(3)[table.second]
+    K = sum(sd**2 * (signed @ signed.T) * (codes[:, None] == codes)
+            for sd, codes in zip(fit.sd, (table.rater, table.item), strict=True))  # fmt: skip
+    own = script.laplace(np.where(table.y == 1, 1.0, -1.0), signed[:, 1:] @ fit.coefficients, K)
+    assert own == pytest.approx(fit.loglik, abs=1e-7)
 
 
 def test_compare_keeps_the_level(kept: dict[tuple[str, str, str], list[bool]]) -> None:
@@ -115,6 +133,6 @@ def test_small_studies(systems: int, raters: int, answers: int, kept: dict[tuple
 
 def test_kept_studies_are_those_of_the_script(script: ModuleType, kept: dict[tuple[str, str, str], list[bool]]) -> None:
     for table, cells in script.TABLES.items():
-        for cell, study in cells.items():
+        for cell, study in cells.items() if table not in script.MOST else ():  # a study of those takes seconds
             for method, alarm in study(3).items():
                 assert kept[table, cell, method][3] == bool(alarm), (table, cell, method)

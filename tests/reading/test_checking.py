@@ -109,7 +109,7 @@ def test_systems_written_in_two_ways(study: pd.DataFrame) -> None:
     study.loc[study.index[study.system == "B"][:3], "system"] = ["b", "B ", " B"]
     row = found(study)["labels-differ"]
     assert row["severity"] == "error" and row["count"] == 3
-    assert row["what"] == "names of the system differ by case or blanks only: 'B' and 'b' and 'B '"
+    assert row["what"] == "names of the system differ only in case or spaces: 'B' and 'b' and 'B '"
 
 
 def test_alternation_that_follows_the_systems_is_no_pattern(study: pd.DataFrame) -> None:
@@ -131,7 +131,7 @@ def test_criteria_are_looked_at_one_by_one(study: pd.DataFrame) -> None:
     two = pd.concat([study.assign(criterion="fluency"), study.assign(criterion="adequacy")], ignore_index=True)
     assert [*found(two)] == ["several-criteria"]
     two.loc[(two.criterion == "adequacy") & (two.system == "B"), "rating"] = 5
-    assert found(two)["ceiling"]["what"].startswith("ratings crowd at the highest one, 5: 100% of B")
+    assert found(two)["ceiling"]["what"].startswith("ratings pile up at the highest value, 5: 100% of B")
 
 
 def test_words_are_checked_by_their_labels(study: pd.DataFrame) -> None:
@@ -145,7 +145,7 @@ def test_words_are_checked_by_their_labels(study: pd.DataFrame) -> None:
 def test_sentences_and_tables(study: pd.DataFrame) -> None:
     checks = ob.check(study.assign(system="A").drop_duplicates(["participant", "item"]))
     assert not checks.errors and len(checks) == 1
-    assert checks.answer == "1 warning in the table." and "! There is one system only, 'A'." in str(checks)
+    assert checks.answer == "1 warning in the table." and "! There is only one system, 'A'." in str(checks)
     assert checks.table.column_names == ["severity", "code", "subject", "what", "rows", "count", "remedy"]
     assert ob.check(study).answer == "No problems found." and not ob.check(study).errors
     assert checks.to_pandas()["code"].tolist() == ["one-system"]

@@ -79,6 +79,24 @@ MINOR, MAJOR = {"severity": "minor", "error_type": None}, {"severity": "major", 
 COMMA = {"severity": "minor", "error_type": ["Fluency", "Punctuation"]}
 
 
+def test_campaigns_without_documents_have_times_in_their_place(tmp_path: Path) -> None:
+    """The start was taken for the document: each rating had an item of its own, and one language was lost."""
+    keys = [
+        (who, pair, system, number)
+        for who in range(3)
+        for pair in ("eng-liv", "liv-eng")
+        for system in "AB"
+        for number in range(1, 7)
+    ]
+    rows = [
+        (who, f"{pair}.{system}", number, "TGT", *pair.split("-"), 40 + 7 * number + who, 1665e6 + k, 1665e6 + k + 0.4)
+        for k, (who, pair, system, number) in enumerate(keys)
+    ]
+    ratings = ob.read(csv(tmp_path / "scores.csv", "", rows))
+    assert labels(ratings, "item") == {f"{pair} {number}" for pair in ("eng-liv", "liv-eng") for number in range(1, 7)}
+    assert len(labels(ratings, "system")) == 4
+
+
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [(None, [0, 1, 6, 1]), ({"minor": 1, "major": 5, "minor/punctuation": 0.1}, [0, 1, 6, 0.1])],
@@ -549,3 +567,30 @@ def test_one_known_slider_among_many_does_not_hide_the_others(tmp_path: Path) ->
     ]
     with pytest.raises(InputError, match="on one scale, but not all names say that they are ratings"):
         ob.read(csv(tmp_path / "voices.csv", "rater,item,natuerlich,hell,warm,klanglos,stockend", rows))
+
+
+def test_what_a_model_wrote_is_not_its_name(tmp_path: Path) -> None:
+    texts = [f"This is what the model said about the question number {i}." for i in range(3)]
+    rows = [(f"MED{w}", f"q{i}", texts[i], 1 + (w + i) % 5) for w in range(4) for i in range(3)]
+    with pytest.raises(InputError, match="which system made a text"):
+        ob.compare(csv(tmp_path / "f.csv", "Evaluator ID,Prompt,Model Response,Safety Score (1-5)", rows))
+
+
+def test_scores_that_were_computed_are_no_slips(tmp_path: Path) -> None:
+    """Penalties and z-scores have a long tail; a code such as -999 among them is still one."""
+    rows = [
+        (f"t{i}", s, round(-((i * 7 + k) % 13) / 3 - (20 if i == 5 else 0), 4))
+        for i in range(40)
+        for k, s in enumerate("AB")
+    ]
+    fine = ob.check(csv(tmp_path / "f.csv", "seg_id,system,score", rows), participant="none")
+    assert "outside-scale" not in {one.code for one in fine.findings}
+    rows[3] = ("t1", "B", -999)
+    coded = ob.check(csv(tmp_path / "g.csv", "seg_id,system,score", rows), participant="none")
+    assert "outside-scale" in {one.code for one in coded.findings}
+
+
+def test_none_among_numbers_is_a_missing_number(tmp_path: Path) -> None:
+    rows = [(f"t{i}", s, "None" if i % 9 == 0 else -((i * 7 + k) % 25)) for i in range(40) for k, s in enumerate("AB")]
+    found = ob.check(csv(tmp_path / "f.csv", "seg_id,system,score", rows), participant="none")
+    assert not {one.code for one in found.findings if one.severity == "error"}

@@ -83,13 +83,26 @@ def test_every_surface_has_the_answer_and_then_every_finding(results: dict[str, 
         text = letters(shown)
         place = text.find(letters(result.answer.splitlines()[0])[:60])
         assert place >= 0, (name, result.answer)
-        for finding in result.findings:
+        for finding in result.findings if name == "json" else result.shown:
             if name == "terminal" and finding.code in result.told:
                 continue  # its numbers stand in the table
             at = text.find(letters(finding.text)[:60], place if name != "json" else 0)
             assert at >= 0, (name, finding)
             place = at if name != "json" else place
     assert [one["code"] for one in result.to_dict()["findings"]] == [one.code for one in result.findings]
+    assert {one.code for one in result.shown} == {one.code for one in result.findings}
+
+
+def test_what_is_true_of_several_criteria_is_said_once(shared: Path) -> None:
+    file = shared / "data" / "real" / "asset_pairwise.csv"
+    if not file.exists():
+        pytest.skip("the real files are not here")
+    result = ob.compare(file, engine="fast")
+    assert [one.subject for one in result.findings if one.code == "position-unknown"] == [
+        "fluency", "meaning", "simplicity",
+    ]  # fmt: skip
+    for surface in (str(result), result.markdown(), result.page().html()):
+        assert surface.count("stand in one order") == 1
 
 
 @EVERY

@@ -99,7 +99,7 @@ def shown(result: Result) -> dict[str, Any]:
         "more": result.answer.splitlines()[1:],
         "counted": result.counted,
         "tables": [_grid(grid) for grid in result.on_page()],
-        "findings": [{"severity": one.severity, "text": one.text} for one in result.findings],
+        "findings": [{"severity": one.severity, "text": one.text} for one in result.shown],
         "picture": "" if picture is None else picture.caption,
     }
 

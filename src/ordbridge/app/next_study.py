@@ -52,7 +52,7 @@ def pilot(given: Given) -> dict[str, Any]:
     found = read_given(given)
     table = found.table
     if missing := [role for role in NEEDED if role not in table.column_names]:
-        raise InputError(f"the file does not say the {missing[0]} of a rating, so that nothing can be planned from it")
+        raise InputError(f"the file does not say the {missing[0]} of a rating, so nothing can be planned from it")
     if criterion := given.options.get("of_criterion"):
         table = table.filter(pc.equal(table["criterion"], str(criterion)))
     present = [str(name) for name in table["system"].unique().to_pylist() if name is not None]

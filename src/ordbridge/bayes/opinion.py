@@ -176,7 +176,7 @@ def _refuse(problem: Problem) -> None:
     if not problem.ordinal:
         raise InputError(
             f"a third opinion is for clmm and clm: the likelihood of {problem.model} is not approximated, "
-            "so that there is nothing that a sampler could find"
+            "so there is nothing that a sampler could find"
         )
     if problem.threshold != "flexible":
         raise InputError(f"a third opinion needs {arg('threshold', 'flexible')}, not {problem.threshold!r}")

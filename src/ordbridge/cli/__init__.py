@@ -35,13 +35,13 @@ COMMANDS = {
     "simulate": "draw ratings from a truth and a design",
     "power": "simulate studies and count how often the difference is found",
     "plan": "find the smallest or cheapest study that reaches a power",
-    "stop": "say after a batch of ratings whether the planned study stops",
+    "stop": "after a batch of ratings, say whether the planned study stops",
     "reliability": "agreement and correlation of raters, read together",
     "judges": "can a model replace some raters?",
     "interval": "interval for one, two or a few scores",
     "scales": "compare rating scales",
     "settings": "variances, thresholds and effects of past studies, for planning",
-    "reproduce": "compute again what a paper claims, and say which claims hold",
+    "reproduce": "recompute what a paper claims, and say which claims hold",
     "completion": "print what completes commands and options in bash, zsh or fish",
 }
 """Each is a module here, which is loaded when its command is given."""

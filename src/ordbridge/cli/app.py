@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, metavar="N", help="default: any that is free")
     parser.add_argument("--megabytes", type=float, metavar="N", help="refuse files that are larger than this")
     parser.add_argument("--memory", type=float, metavar="GB", help="what one computation may use; default: 4")
-    parser.add_argument("--no-browser", action="store_true", help="only say where the page is")
+    parser.add_argument("--no-browser", action="store_true", help="print the address of the page and open no browser")
     parser.set_defaults(run=run, until_stopped=True)
 
 

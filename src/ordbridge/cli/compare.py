@@ -97,7 +97,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
-    parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
+    parser.add_argument("--force", action="store_true", help="go on despite errors in the ratings")
     parser.add_argument(
         "--quick", action="store_true", help="the answer without ordinal model and bootstrap; says what is still open"
     )

@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with JSON files as the alternative annotator test has them: the models' annotations",
     )
-    parser.add_argument("--judge", metavar="NAME", help="which judge; may be left out if there is only one")
+    parser.add_argument("--judge", metavar="NAME", help="which judge; optional if there is only one")
     parser.add_argument("--people", nargs="+", metavar="SCORER", help="in logs: scorers that hold people's scores")
     parser.add_argument(
         "--epsilon",

@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser, comparing: bool) -> None:
             "--fail-if-worse",
             type=float,
             metavar="POINTS",
-            help="exit with 1 if the first model is worse than the second by more than so many points",
+            help="exit with 1 if the first model is worse than the second by more than this many points",
         )
 
 

@@ -97,7 +97,7 @@ def print_result(result: Result, args: argparse.Namespace) -> None:
 
 def _more(result: Result, args: argparse.Namespace) -> str:
     """Return options of this command that show more and were not given."""
-    notes = sum(finding.severity == "note" for finding in result.findings)
+    notes = sum(finding.severity == "note" for finding in result.shown)
     offered = result.on_request() if any(name in args for name in ON_REQUEST) else {}
     shown = {
         "pairs": "--pairs" if "pairs" in offered else "",

@@ -79,6 +79,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shape", choices=choices_of("planning.stopping:SHAPES"), help="of the boundary of looks; default: %(default)s"
     )
+    _add_designs(parser)
+    models.add_engine(parser, usual["engine"])
+    _add_simulation(parser)
+    parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
+    parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
+    parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
+    parser.add_argument(
+        "--win-rate", type=float, metavar="P", help="plan comparisons of two systems: the win rate to tell from 0.5"
+    )
+    parser.add_argument("--raters", nargs="+", type=int, metavar="N", help="with --win-rate: numbers of raters")
+    parser.add_argument("--rater-sd", type=float, metavar="SD", help="with --win-rate: of rater:system; default: 0.5")
+    parser.add_argument("--item-sd", type=float, metavar="SD", help="with --win-rate: of item:system; default: 0.5")
+    parser.add_argument("--ties", type=float, metavar="SHARE", help="with --win-rate: of ties; default: 0.2")
+    add_sheets(parser)
+    log_options.add_options(parser, comparing=False)
+    outputs.add_options(parser, plot="the trade-off")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(**usual, run=run, reads=("pilot", "truth", "design", "join"))
+
+
+def _add_designs(parser: argparse.ArgumentParser) -> None:
+    """Add the designs to try, and what they cost."""
     parser.add_argument(
         "--items", nargs="+", type=int, metavar="N", help="numbers of items to try; default: 10 to 500, 4%% apart"
     )
@@ -95,14 +117,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cost-rating", type=float, metavar="PRICE", help="price of one rating")
     parser.add_argument("--cost-participant", type=float, metavar="PRICE", help="price of one participant")
-    parser.add_argument("--fee", type=float, metavar="SHARE", help="of the platform, as a share of all payments: 0.25")
-    parser.add_argument("--currency", metavar="SIGN", help="what prices are in: £")
-    parser.add_argument(
-        "--budget", type=float, metavar="MONEY", help="money that there is: also find the best study that it buys"
-    )
-    parser.add_argument("--loss", type=float, metavar="SHARE", help="of participants whose ratings will be lost: 0.1")
+    parser.add_argument("--fee", type=float, metavar="SHARE", help="fee of the platform, as a share: 0.25")
+    parser.add_argument("--currency", metavar="SIGN", help="currency of the prices, such as £")
+    parser.add_argument("--budget", type=float, metavar="MONEY", help="also find the best study that this money buys")
+    parser.add_argument("--loss", type=float, metavar="SHARE", help="participants whose ratings will be lost: 0.1")
     parser.add_argument("--minutes", type=float, metavar="N", help="that one rating takes, for the hourly wage")
-    models.add_engine(parser, usual["engine"])
+
+
+def _add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Add how much is simulated."""
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
     parser.add_argument("--datasets", type=int, metavar="N", help="simulated in all; default: 1000, or fewer")
     parser.add_argument(
@@ -125,21 +148,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="worker processes; default: one per core")
     parser.add_argument("--store", default=STORE, metavar="FOLDER", help=f"where fits are kept; default: {STORE}")
-    parser.add_argument("--out", metavar="FILE", help="write the table of designs to .csv or .parquet")
-    parser.add_argument("--plot-money", metavar="FILE", help="draw power against money, or ratings: .png, .svg or .pdf")
-    parser.add_argument("--preregistration", metavar="FILE", help="write the text of a pre-registration in Markdown")
-    parser.add_argument(
-        "--win-rate", type=float, metavar="P", help="plan comparisons of two systems: the win rate to tell from 0.5"
-    )
-    parser.add_argument("--raters", nargs="+", type=int, metavar="N", help="with --win-rate: numbers of raters")
-    parser.add_argument("--rater-sd", type=float, metavar="SD", help="with --win-rate: of rater:system; default: 0.5")
-    parser.add_argument("--item-sd", type=float, metavar="SD", help="with --win-rate: of item:system; default: 0.5")
-    parser.add_argument("--ties", type=float, metavar="SHARE", help="with --win-rate: of ties; default: 0.2")
-    add_sheets(parser)
-    log_options.add_options(parser, comparing=False)
-    outputs.add_options(parser, plot="the trade-off")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(**usual, run=run, reads=("pilot", "truth", "design", "join"))
 
 
 def run(args: argparse.Namespace) -> int:

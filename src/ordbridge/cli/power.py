@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--null-datasets",
         type=int,
         metavar="N",
-        help="critical values from so many datasets without an effect of each design: size and size-adjusted power "
+        help="critical values from this many datasets without an effect, of each design: size and size-adjusted power "
         "beside the nominal one",
     )
     parser.add_argument("--datasets", type=int, metavar="N", help=f"of each cell; default: {usual['datasets']}")
@@ -62,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=float, help=f"level of significance; default: {usual['alpha']}")
     models.add_engine(parser, usual["engine"])
     parser.add_argument("--start", choices=["fast"], help="start R's clmm at the native engine's optimum")
-    parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that R fits as well")
+    parser.add_argument("--audit", type=float, metavar="SHARE", help="share of datasets that R fits, too")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one fit")
     parser.add_argument(
         "--jobs", type=int, metavar="N", help=f"worker processes, -1 for all cores; default: {usual['jobs']}"

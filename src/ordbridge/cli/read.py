@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     reading.add_files(parser)
     reading.add_options(parser)
-    parser.add_argument("--explain", action="store_true", help="say of every column why it was taken for what it is")
+    parser.add_argument("--explain", action="store_true", help="say for every column why it was taken as it was")
     parser.add_argument("--out", metavar="FILE", help="write the ratings to .csv or .parquet")
     outputs.add_json(parser)
     parser.set_defaults(run=run, reads=("file", "join"))

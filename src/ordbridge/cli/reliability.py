@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-coefficients", action="store_true", help="also print every coefficient with its interval"
     )
-    parser.add_argument("--force", action="store_true", help="go on although the ratings have errors")
+    parser.add_argument("--force", action="store_true", help="go on despite errors in the ratings")
     outputs.add_options(parser, plot="each rater's leniency and consistency")
     parser.set_defaults(
         **defaults_of("reliability.analysis:analyse", "level", "conf_level"), run=run, reads=("file", "gold", "join")

@@ -1,4 +1,4 @@
-"""``ordbridge reproduce``: compute again what a paper claims, and say which claims hold."""
+"""``ordbridge reproduce``: recompute what a paper claims, and say which claims hold."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _howcroft_options(parser: Any) -> None:
         "--start", choices=("fast",), help="let R's clmm start at the native optimum: four times faster"
     )
     parser.add_argument(
-        "--audit", type=float, metavar="SHARE", help="share of datasets that R fits as well; default: %(default)s"
+        "--audit", type=float, metavar="SHARE", help="share of datasets that R fits, too; default: %(default)s"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="default: %(default)s")
     parser.add_argument(

@@ -14,7 +14,7 @@ from ordbridge.comparison.differences import Differences, correlation, ranked_pa
 from ordbridge.comparison.fitting import Fitter, first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
-from ordbridge.comparison.predictors import TRIAL, interaction, slope, with_predictors
+from ordbridge.comparison.predictors import DOCUMENT, TRIAL, interaction, slope, with_predictors
 from ordbridge.comparison.scale import Scale, on_grid, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
@@ -64,6 +64,8 @@ class Request:
     """Whether what takes long is left out, and named."""
     magnitude: bool = False
     """Whether ratings are magnitudes."""
+    document: str | None = None
+    """A column that says which items belong together: it has random effects, too."""
     orders: tuple[str, ...] = ()
     """Numeric columns that say where something was rated; their effects are reported."""
 
@@ -147,7 +149,7 @@ def analyse(ratings: pa.Table, criterion: str | None, levels: Sequence[str], ask
 def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
     systems = sorted(set(column.to_pylist()))
     if len(systems) < 2:
-        raise InputError(f"there is one system only, {systems[0]!r}, and nothing to compare it with")
+        raise InputError(f"there is only one system, {systems[0]!r}, so there is nothing to compare")
     if reference is not None and reference not in systems:
         raise InputError(
             f"{arg('reference', reference)} is not a system; the systems are {', '.join(map(repr, systems))}"
@@ -170,7 +172,9 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     rating = numbers["rating"].to_numpy()
     systems, system = np.unique(np.array(ready["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
     names = tuple(map(str, systems))
-    groups = {} if asked.model in ("clm", "lm") else _groups(ready)
+    groups = {} if asked.model in ("clm", "lm") else _groups(ready, asked.document)
+    if asked.document is not None and asked.document != DOCUMENT:
+        numbers = _under(numbers, asked.document, DOCUMENT)
     fitter = linear_fitter(asked.engine, asked.timeout, notes)
     beside = {name: _values(ready[name]) for name in asked.beside}
     if asked.formula is not None:
@@ -199,6 +203,9 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
+    if DOCUMENT in groups:
+        number = int(groups[DOCUMENT].max()) + 1
+        notes.append(noticed("items-within-documents", column=asked.document, n=number))
     notes += _beside_the_system(asked, means, numbers, fitter)
     if asked.magnitude:
         alone = [] if "participant" in groups else [noticed("modulus-unknown")]
@@ -236,13 +243,21 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
     return values.astype(float) if pa.types.is_floating(column.type) else values.astype(str)
 
 
-def _groups(ready: pa.Table) -> dict[str, np.ndarray]:
-    """Return the codes of participants and items, where there are such."""
-    present = [name for name in ("participant", "item") if name in ready.column_names]
+def _groups(ready: pa.Table, document: str | None = None) -> dict[str, np.ndarray]:
+    """Return the codes of participants, items and what these belong to, where there are such."""
+    present = {name: name for name in ("participant", "item") if name in ready.column_names}
+    if document is not None:
+        present[DOCUMENT] = document
     return {
-        name: np.unique(np.array(ready[name].to_pylist(), dtype=object).astype(str), return_inverse=True)[1]
-        for name in present
+        group: np.unique(np.array(ready[name].to_pylist(), dtype=object).astype(str), return_inverse=True)[1]
+        for group, name in present.items()
     }
+
+
+def _under(table: pa.Table, column: str, name: str) -> pa.Table:
+    """Return a table with a column under another name, too."""
+    kept = table.drop_columns([name]) if name in table.column_names else table
+    return kept.append_column(name, table[column])
 
 
 def _missing_roles(ready: pa.Table) -> list[Finding]:
@@ -291,7 +306,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     ratings, ready = ready, _in_categories(ready, scale)
     structure = _structure(ready, scale, asked)
     if len(scale.labels) == 1:
-        raise InputError(f"all ratings are {scale.labels[0]}, so that there is nothing to compare on the latent scale")
+        raise InputError(f"all ratings are {scale.labels[0]}, so there is nothing to compare on the latent scale")
     separated = _separated(ready, scale)
     fit, notes = _fitted(ready, structure, asked, bool(separated))
     notes += [one for one in fit.estimates.findings if one.code == LAPLACE]

@@ -17,7 +17,14 @@ from ordbridge.comparison.family import ADJUSTMENTS, Corrected
 from ordbridge.comparison.family import correct as correct_all
 from ordbridge.comparison.latent import TESTS
 from ordbridge.comparison.overall import OVERALL, criteria_rows, overall_ratings, weights_of
-from ordbridge.comparison.predictors import TRIAL, Blocks, recognised_blocks, recognised_orders, with_trial_order
+from ordbridge.comparison.predictors import (
+    TRIAL,
+    Blocks,
+    recognised_blocks,
+    recognised_document,
+    recognised_orders,
+    with_trial_order,
+)
 from ordbridge.comparison.result import TABLES, Comparison
 from ordbridge.comparison.result_rows import (
     design_row,
@@ -290,7 +297,7 @@ def _preferences(data: Preferences, adjust: str, asked: Request, options: Compar
     only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
     only |= {"adjust": adjust if adjust == "tukey" else None}
     if given := [name for name, value in only.items() if value is not None]:
-        raise InputError(f"{data.source} has comparisons, and {given[0]}= is for ratings; leave it out")
+        raise InputError(f"{data.source} has comparisons, and {arg(given[0])} is for ratings; leave it out")
     settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
     return compare_preferences(data, conf_level=asked.conf_level, **settings)
 
@@ -380,7 +387,9 @@ def _analyses(
             its = replace(asked, progress=part_of(asked.progress, place, len(parts)))
             blocks = recognised_blocks(part, {*of_file, *asked.beside}) if asked.recognise else Blocks()
             orders = recognised_orders(part, {*of_file, *asked.beside}) if asked.formula is None else ()
-            its = replace(its, blocks=(*its.blocks, *blocks.columns), orders=orders)
+            fixed = (*its.blocks, *blocks.columns)
+            document = recognised_document(part, {*of_file, *asked.covariates, *fixed}) if asked.recognise else None
+            its = replace(its, blocks=fixed, orders=orders, document=document)
             answer = analyse(part, name, _levels(ratings, part), its)
             answer = replace(answer, notes=tuple(dict.fromkeys((*blocks.findings, *answer.notes))))
             answers.append(replace(answer, lower_is_better=criterion in ratings.lower_is_better))

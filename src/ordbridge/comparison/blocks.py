@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from ordbridge.errors import InputError
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import listed
+from ordbridge.support.linked import linked
 
 ROLES = ("participant", "item", "system", "rating", "criterion")
 MOST_NAMED = 3  # systems in the name of a part
@@ -46,9 +47,9 @@ def linked_systems(item: np.ndarray, system: np.ndarray) -> list[list[int]]:
     parts = {tuple(everyone)}
     only = seen.sum(axis=0) == 1  # systems with one item, which is all that can link them
     for left_out in np.flatnonzero(links):
-        linked = _common(np.delete(shared, left_out, axis=0)) > 0
-        linked[np.ix_(shared[left_out] & only, shared[left_out])] = True
-        rest = _components(linked)
+        common = _common(np.delete(shared, left_out, axis=0)) > 0
+        common[np.ix_(shared[left_out] & only, shared[left_out])] = True
+        rest = _components(common)
         parts = {piece for part in parts for one in rest if (piece := tuple(k for k in part if k in one))}
         if len(parts) == len(groups):
             break
@@ -62,12 +63,10 @@ def _common(seen: np.ndarray) -> np.ndarray:
     return counts.T @ counts
 
 
-def _components(linked: np.ndarray) -> list[list[int]]:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, label = connected_components(csr_array(linked), directed=False)
-    return [np.flatnonzero(label == k).tolist() for k in range(n)]
+def _components(common: np.ndarray) -> list[list[int]]:
+    one, other = np.nonzero(common)
+    part = linked(one, other, len(common))
+    return [np.flatnonzero(part == k).tolist() for k in range(part.max() + 1)]
 
 
 def by_column(table: pa.Table, column: str) -> list[tuple[str, pa.Table]]:

@@ -2,7 +2,7 @@
 
 A participant (or item) who saw both systems has a difference D of their mean ratings; if the systems are alike, D and
 −D are equally probable, and the test compares |mean D| with what all flips of signs give (Fisher 1935). Where everyone
-saw one system only, people are exchanged between the systems instead. The p-value is the larger of those over
+saw only one system, people are exchanged between the systems instead. The p-value is the larger of those over
 participants and over items, so that the answer is about new ones of both. Fewer than six signs can never reach .05:
 then that side is left out, and the answer is about these participants, or items.
 

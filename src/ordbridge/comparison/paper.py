@@ -322,7 +322,8 @@ def counts(comparison: Comparison) -> str:
     counted = (("participants", "rater"), ("items", "item"))
     parts = [_count(design[name], word) for name, word in counted if design[name]]
     total = sum(row["ratings"] for row in comparison.design.to_pylist())
-    largest = f" in the largest of {comparison.design.num_rows} parts" if comparison.settings["over"] == "parts" else ""
+    parts_of = comparison.design.num_rows if comparison.settings["over"] == "parts" else 1
+    largest = f" in the largest of {parts_of} parts" if parts_of > 1 else ""
     return f"{' × '.join(parts)}{largest}{', ' if parts else ''}{total:,} ratings"
 
 

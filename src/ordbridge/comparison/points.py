@@ -146,11 +146,11 @@ def levels_of(group: str, codes: np.ndarray, system: np.ndarray, *, pair: bool) 
             return Levels(fixed=True, about=2)
         verb = "was seen under" if group == "item" else "rated"
         raise InputError(
-            f"there are 2 {group}s, and each {verb} one system only, so that systems and {group}s cannot be told apart"
+            f"there are 2 {group}s, and each {verb} one system only, so systems and {group}s cannot be told apart"
         )
     if not within and levels == counts.shape[1]:
         raise InputError(
-            f"every system has one {group} of its own, so that systems and {group}s cannot be told apart. "
+            f"every system has one {group} of its own, so systems and {group}s cannot be told apart. "
             f"Let {group}s share systems, or have several for each"
         )
     if not within:

@@ -18,10 +18,16 @@ from ordbridge.reading.vocabulary import name_words
 from ordbridge.results.finding import Finding
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.formatting import listed
+from ordbridge.support.linked import linked
 
 SESSIONS = {"experiment", "session", "datasets", "languages", "domains", "lp", "langpair", "sitzung"}
 LANGUAGES = {"language", "languages", "lang", "lp", "langpair", "sprache", "langue", "idioma"}
 ORDERS = {"order", "position", "trial", "trialnumber"}
+DOCUMENTS = {"doc", "document", "article", "passage", "dialogue", "dialog", "conversation", "story"}
+DOCUMENTS |= {f"{word}id" for word in DOCUMENTS}
+LEAST_DOCUMENTS = 3  # of each system, for their differences to have a variance
+DOCUMENT = "document"
+"""The group of items that belong together."""
 MOST_BLOCKS = 30  # values of a column that is recognised as a block
 UNEVEN = 0.05  # difference between systems in the share of a block, from which on it is in the model
 MOST_PLACES = 2_000  # of a recognised order
@@ -115,10 +121,9 @@ def _counts(table: pa.Table, name: str) -> tuple[np.ndarray, list[str], list[str
 
 def _linked(seen: np.ndarray) -> bool:
     """Tell whether blocks link all systems."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    return bool(connected_components(csr_array(seen.astype(int) @ seen.T.astype(int)), directed=False)[0] == 1)
+    system, block = np.nonzero(seen)
+    part = linked(system, len(seen) + block, sum(seen.shape))
+    return len(set(part[: len(seen)].tolist())) == 1
 
 
 def _of_people(table: pa.Table, name: str) -> bool:
@@ -136,6 +141,37 @@ def _of_people(table: pa.Table, name: str) -> bool:
 def _copies_item(table: pa.Table, name: str) -> bool:
     """Tell whether a column has as many values as there are items."""
     return "item" in table.column_names and len(table[name].unique()) >= len(table["item"].unique())
+
+
+def recognised_document(table: pa.Table, skip: Collection[str]) -> str | None:
+    """Return the column that says which items belong together, such as sentences of a document.
+
+    A system that is good in one sentence of a document is so in others, too: documents, not sentences, are then what
+    new ones are like, and they have random effects beside those of items.
+
+    Examples
+    --------
+    >>> items = [f"{doc}{k}" for doc in "abc" for k in range(2)]
+    >>> rows = {"item": items * 2, "doc_id": [one[0] for one in items] * 2, "system": ["A"] * 6 + ["B"] * 6}
+    >>> recognised_document(pa.table(rows), ())
+    'doc_id'
+    """
+    if not {"item", "system"} <= {*table.column_names}:
+        return None
+    for name in table.column_names:
+        if name in ROLES or name in skip or not {*name_words(name)} & DOCUMENTS or table[name].null_count:
+            continue
+
+        def pairs(*columns: str) -> pa.Table:
+            return table.select([*columns]).group_by([*columns]).aggregate([])
+
+        items, documents = len(pairs("item")), len(pairs(name))
+        if len(pairs("item", name)) != items or not LEAST_DOCUMENTS <= documents <= items / 2:
+            continue
+        fewest = pc.min(pc.value_counts(pairs("system", name)["system"]).field("counts")).as_py()
+        if fewest >= LEAST_DOCUMENTS:
+            return name
+    return None
 
 
 def recognised_orders(table: pa.Table, skip: Collection[str]) -> tuple[str, ...]:

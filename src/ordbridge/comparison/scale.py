@@ -153,7 +153,7 @@ def read_magnitudes(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
         raise InputError("magnitudes are numbers, and some ratings are not; leave magnitude out") from None
     known = numbers[~np.isnan(numbers)]
     if not known.size:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     if (below := int((known <= 0).sum())) > 0:
         raise InputError(
             f"{below} of {known.size} ratings are 0 or below, and magnitudes are ratios; "
@@ -168,11 +168,12 @@ def _numbers(values: pa.ChunkedArray) -> tuple[Scale, pa.Array]:
     numbers = pc.fill_null(values, np.nan).to_numpy()
     used = np.unique(numbers[~np.isnan(numbers)])
     if not used.size:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     slider = used.size > MOST_CATEGORIES or (used[-1] - used[0] > WIDE and used.size > FEW_ON_WIDE)
     if slider:
         why = f"the ratings have {used.size} different values from {used[0]:g} to {used[-1]:g}, as a slider gives them"
-        return Scale("slider", why, (), (float(used[0]), float(used[-1]))), pa.array(numbers, from_pandas=True)
+        ends = (float(used[0]) + 0.0, float(used[-1]) + 0.0)  # never -0
+        return Scale("slider", why, (), ends), pa.array(numbers, from_pandas=True)
     labels = tuple(f"{value:g}" for value in used)
     scale = _two(labels, tuple(map(float, used))) if used.size == 2 else _ordinal(labels, tuple(map(float, used)))
     if (used == np.round(used)).all():
@@ -196,7 +197,7 @@ def _labels(values: pa.ChunkedArray, levels: Sequence[str]) -> tuple[Scale, pa.A
             f"the rating {unknown[0]!r} is not among {arg('levels', list(levels))}; add it where it belongs"
         )
     if not found:
-        raise InputError("there is no rating, so that there is nothing to compare")
+        raise InputError("there is no rating, so there is nothing to compare")
     first = 0 if len(levels) == 2 else 1
     scores = tuple(float(first + k) for k in range(len(levels)))
     codes = pc.add(pc.index_in(values, value_set=pa.array(levels, pa.string())), first)

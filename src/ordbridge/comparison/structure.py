@@ -66,7 +66,7 @@ def choose(table: pa.Table, scale: Scale, beside: Sequence[str] = ()) -> ChosenM
         else:
             systems = "each was seen under one system only" if group == "item" else "each rated one system only"
             raise InputError(
-                f"there are {levels} {group}s, and {systems}, so that systems and {group}s cannot be told apart"
+                f"there are {levels} {group}s, and {systems}, so systems and {group}s cannot be told apart"
             )
     response = f"rating ~ {' + '.join(['system', *map(quote, beside), *fixed])}"
     if not random:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ordbridge.comparison.family import NAMES
 from ordbridge.results.finding import Finding, found
+from ordbridge.support.escaping import shortened
 from ordbridge.support.formatting import listed, p_text
 
 if TYPE_CHECKING:
     from ordbridge.comparison.result import Comparison
 
 MOST_NAMED = 6  # systems in one sentence
-LONGEST_NAMES = 60  # letters of all names in a sentence
+MOST_LETTERS = 80  # of the names of several systems in one sentence
+LONGEST = 48  # letters of a criterion before a sentence
 LEVEL = 1e-9  # expected ratings closer than this are equal
 MANY_PAIRS = 10  # more of them are told one by one only where they differ
 
@@ -125,7 +127,7 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
         return _against(reference, pairs, comparison.alpha, unit)
     top, everyone = ranking[0], [row["system"] for row in ranking]
     if len({row["always"] for row in ranking}) == 1 and top["always"] is not None:
-        return f"{listed(everyone)} were always rated {top['always']}."
+        return f"{_named(everyone)} were always rated {top['always']}."
     less = (criterion or "") in comparison.settings.get("lower_is_better", ())
     if len(pairs) == 1:
         said, name = _pair(pairs[0], unit, always, comparison), f"{pairs[0]['system_a']} is "
@@ -136,7 +138,7 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
     side = "below" if less else "above"
     if not any(differ(row, comparison.alpha) for row in pairs):
         level = [row["system"] for row in ranking if abs(row["estimate"] - top["estimate"]) < LEVEL]
-        highest = f"{listed(level)} scored {most} with {first}" if len(level) < len(everyone) else f"all have {first}"
+        highest = f"{_named(level)} scored {most} with {first}" if len(level) < len(everyone) else f"all have {first}"
         return f"No clear difference between {_named(everyone)}; {highest}."
     same = [row["system_b"] for row in pairs if row["system_a"] == top["system"] and not differ(row, comparison.alpha)]
     if same:
@@ -149,8 +151,8 @@ def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, An
 
 def _named(systems: Sequence[str]) -> str:
     """Return names, or how many there are where they are too many for a sentence."""
-    short = len(systems) <= 2 or (len(systems) <= MOST_NAMED and sum(map(len, systems)) <= LONGEST_NAMES)
-    return listed(systems) if short else f"{len(systems)} systems"
+    few = len(systems) <= MOST_NAMED and (len(systems) <= 2 or sum(map(len, systems)) <= MOST_LETTERS)
+    return listed(systems) if few else f"{len(systems)} systems"
 
 
 def _tested(row: dict[str, Any], unit: Units, comparison: Comparison, turned: bool = False) -> str:
@@ -280,4 +282,4 @@ def _minus(number: float | None) -> float | None:
 
 
 def _prefixed(criterion: str | None, text: str) -> str:
-    return text if criterion is None else f"{criterion}: {text}"
+    return text if criterion is None else f"{shortened(criterion, LONGEST)}: {text}"

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ordbridge.design.generate import order_of_appearance
 from ordbridge.errors import InputError
 from ordbridge.reading.tables import column, to_arrow
+from ordbridge.support.linked import linked
 
 
 def from_ratings(table: Any, participant: str = "participant", item: str = "item", system: str = "system") -> pa.Table:
@@ -164,14 +165,9 @@ def _spread(whom: str, spread: np.ndarray, labels: list) -> dict[str, Any]:
 
 
 def _components(codes: tuple[np.ndarray, ...]) -> dict[str, Any]:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     participant, item, _ = codes
     first_item = participant.max() + 1
-    size = first_item + item.max() + 1
-    graph = coo_array((np.ones(len(item)), (participant, first_item + item)), shape=(size, size))
-    parts = int(connected_components(graph, directed=False)[0])
+    parts = int(linked(participant, first_item + item, first_item + item.max() + 1).max()) + 1
     words = (
         "all participants are linked through items they share"
         if parts == 1

@@ -268,7 +268,7 @@ def laplace_cost(problem: Problem, positions: list[int], pairs: int, seed: int) 
     ratings, _ = ratings_of(problem, ready, value)
     found = solve_clmm(problem, ready, ratings)
     if not found.converged:
-        raise FitError("the model does not converge, so that there is nothing to check")
+        raise FitError("the model does not converge, so there is nothing to check")
     structure, layout = ready.crossed
     return laplace_shift.laplace_cost(ratings, structure, layout, found, positions, pairs, seed)
 

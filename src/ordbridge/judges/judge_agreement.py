@@ -347,7 +347,7 @@ def _covariates(
         if all(isinstance(value, (int, float)) for value in values[known]):
             x = values[known].astype(float)
             if np.ptp(x) == 0:
-                raise InputError(f"column {name!r} has the same value everywhere, so that nothing can change with it")
+                raise InputError(f"column {name!r} has the same value everywhere, so nothing can change with it")
             b, v, df = regression(bias[known], np.column_stack([x - x.mean(), dummies]), read.cluster[known])
             one = student(float(b[0]), float(np.sqrt(v[0, 0])), max(df, 1), conf_level)
             rows.append({"column": name, "level": "", **one, "per_sd": float(b[0] * x.std())})

@@ -160,7 +160,7 @@ class LogComparison(Result):
             f"({items[0]}{f' to {items[-1]}' if items[-1] > items[0] else ''} per task), by {tests}.",
         ]
         if max(self.scores["epochs"].to_pylist(), default=1) > 1:
-            said.append("Answers of one item in several epochs were averaged first, so that the item is the unit.")
+            said.append("Answers of one item in several epochs were averaged first, so the item is the unit.")
         if self.settings["pass_at"] is not None:
             said.append(f"Items have the unbiased estimate of pass@{self.settings['pass_at']} (Chen et al. 2021).")
         if self.pairs.num_rows > 1 and self.settings["adjust"] != "none":

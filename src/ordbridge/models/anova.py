@@ -98,7 +98,7 @@ def _refuse_incomparable(smaller: Fit, larger: Fit) -> None:
         )
     for name in ("weights", "offset"):
         if not np.array_equal(_numbers(smaller, name), _numbers(larger, name)):
-            raise InputError(f"the models differ in their {name}, so that their likelihoods cannot be compared")
+            raise InputError(f"the models differ in their {name}, so their likelihoods cannot be compared")
     if (smaller.problem.nAGQ or 1) != (larger.problem.nAGQ or 1):
         raise InputError(
             f"the models were fitted with {arg('nAGQ', smaller.problem.nAGQ)} and {arg('nAGQ', larger.problem.nAGQ)}, "

@@ -31,7 +31,7 @@ def pairwise_differences(fit: Fit, factor: str, adjust: str, conf_level: float) 
     column = factor_column(problem, factor)
     if column in {name for summand in problem.nominal for name in names(summand.term)}:
         raise InputError(
-            f"{factor} moves every threshold on its own here (nominal), so that there is no single difference; "
+            f"{factor} moves every threshold on its own here (nominal), so there is no single difference; "
             f"use fit.means({factor!r})"
         )
     if estimates.dropped:

@@ -79,7 +79,7 @@ def _average(what: str, column: dict[str, str], wrong: dict[str, float]) -> dict
     mean = float(np.mean([float(column[name]) for name in criteria]))
     ends = _mean_ends(list(bounds.values()))
     fits = ends[0] < _meant(printed)[1] and ends[1] >= float(printed)
-    reason = "the printed numbers are cut off, so that their own average is not exact"
+    reason = "the printed numbers are cut off, so their own average is not exact"
     if wrong:
         right = _mean_ends([(wrong[name], wrong[name]) if name in wrong else bounds[name] for name in criteria])
         would = list(dict.fromkeys(cut_off(end - 1e-6 * at, decimals) for at, end in enumerate(right)))

@@ -258,7 +258,7 @@ def _inside_margin(cell: Cell, model: Model) -> float:
     if effect <= edges[0] or effect >= max(edges[1:], default=math.inf):
         raise InputError(
             f"the true effect, {effect:g}, is not within the margin ({', '.join(f'{e:g}' for e in edges)} in latent "
-            "units), so that no study should show it. Give a smaller effect or a larger margin"
+            "units), so no study should show it. Give a smaller effect or a larger margin"
         )
     return inside
 

@@ -83,7 +83,7 @@ class PreferenceAnalysis:
 def analyse(table: PairTable, criterion: str | None, link: str, engine: str, checks: bool = True) -> PreferenceAnalysis:
     """Analyse one criterion; without ``checks`` only what the tests and intervals need."""
     if len(table.systems) < 2:
-        raise InputError("there is one system only: nothing is compared")
+        raise InputError("there is only one system, so there is nothing to compare")
     require_answers(table)
     require_connected(table)
     ranked = looks_ranked(table)
@@ -160,12 +160,37 @@ def _fitted(
 
 
 def _repeated(table: PairTable) -> list[Finding]:
-    """Say how often a rater gave the same answer about the same pair of the same item in the same order again."""
+    """Say how often a rater judged the same pair of the same item again, and what tells these comparisons apart."""
     if table.rater is None or table.item is None:
         return []
+    if (column := _told_apart(table)) is not None:
+        item = table.columns["item"]
+        return [found("comparisons-told-apart", item=item, column=column, both=f"{item},{column}")]
     rows = np.column_stack([table.rater, table.item, table.first, table.second, table.y])
     again = table.n - len(np.unique(rows, axis=0))
     return [found("repeated-comparisons", n=again)] if again else []
+
+
+def _told_apart(table: PairTable) -> str | None:
+    """Return the column, of few kinds, in which comparisons of the same rater, item and pair always differ."""
+    if table.rater is None or table.item is None or table.place is None or "item" not in table.columns:
+        return None
+    pair = np.minimum(table.first, table.second), np.maximum(table.first, table.second)
+    key = np.unique(np.column_stack([table.rater, table.item, *pair]), axis=0, return_inverse=True)[1].ravel()
+    sizes = np.bincount(key)
+    again = np.flatnonzero(sizes[key] > 1)
+    taken = {name for names in table.columns.values() for name in names.split(", ")}
+    for name, cells in table.cells.items() if len(again) else ():
+        kinds: dict[Any, int] = {}
+        values = cells.to_pylist() if hasattr(cells, "to_pylist") else cells
+        code = [kinds.setdefault(values[int(table.place[k])], len(kinds)) for k in again]
+        if (
+            name not in taken
+            and len(kinds) <= 2 * sizes.max()
+            and len({*zip(key[again].tolist(), code, strict=True)}) == len(again)
+        ):
+            return name
+    return None
 
 
 def _with_position(table: PairTable, groups: tuple[str, ...], link: str) -> Restricted | None:

@@ -354,8 +354,7 @@ def next_pairs(data: Any, n: int, *, by: str = "information", **columns: Any) ->
         one = analyse(table, None, "logit", "fast", checks=False)
         if one.fit is None or len(one.core) < S:
             raise InputError(
-                "a system always wins or loses, so that nothing is known about its strength; use "
-                f"{arg('by', 'balanced')}"
+                f"a system always wins or loses, so nothing is known about its strength; use {arg('by', 'balanced')}"
             )
         V = np.zeros((S, S))
         V[1:, 1:] = one.fit.covariance[: S - 1, : S - 1]

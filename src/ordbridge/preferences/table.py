@@ -16,6 +16,7 @@ from ordbridge.reading import read, tables
 from ordbridge.reading.preferences import Preferences, PreferencesFound
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated, listed
+from ordbridge.support.linked import linked
 from ordbridge.support.naming import arg
 
 __all__ = ["PairTable", "one_sided", "pair_table", "require_answers", "require_connected"]
@@ -215,6 +216,7 @@ def pair_table(
     }
     made = _coded(a, b, signed, count, labels, None)
     columns = {"systems": f"{first}, {second}", "outcome": outcome}
+    columns |= {role: name for role, name in (("participant", rater), ("item", item)) if name is not None}
     cells = dict(zip(table.column_names, table.columns, strict=True))
     return replace(made, columns=columns, findings=_left_out(left_out, len(answers)), cells=cells)
 
@@ -360,9 +362,8 @@ def require_answers(table: PairTable) -> None:
 
 def require_connected(table: PairTable) -> None:
     """Refuse systems that no chain of comparisons connects: nothing can be said about these against those."""
-    S = len(table.systems)
-    graph = sparse.coo_matrix((np.ones(table.n), (table.first, table.second)), (S, S))
-    count, part = csgraph.connected_components(graph, directed=False)
+    part = linked(table.first, table.second, len(table.systems))
+    count = part.max() + 1
     if count == 1:
         return
     groups = [[table.systems[k] for k in np.flatnonzero(part == one)] for one in range(count)]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse, stats
-from scipy.sparse import csgraph
+from scipy import stats
 
 from ordbridge.errors import InputError
 from ordbridge.preferences.fit_result import PreferenceFit, made
@@ -18,6 +17,7 @@ from ordbridge.preferences.tied import Comparisons
 from ordbridge.reading import read
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.linked import linked
 from ordbridge.support.naming import arg
 
 __all__ = ["fit_with_ratings"]
@@ -141,10 +141,8 @@ def _require_connected(table: PairTable, rated: np.ndarray) -> None:
     """Refuse systems that neither comparisons nor ratings connect; all that are rated are connected."""
     first = np.concatenate([table.first, np.full(len(rated), rated[0])])
     second = np.concatenate([table.second, rated])
-    S = len(table.systems)
-    graph = sparse.coo_matrix((np.ones(len(first)), (first, second)), (S, S))
-    count, part = csgraph.connected_components(graph, directed=False)
-    if count > 1:
+    part = linked(first, second, len(table.systems))
+    if part.any():
         apart = [table.systems[k] for k in np.flatnonzero(part != part[rated[0]])]
         raise InputError(
             f"{enumerated(apart, 4)}: neither rated nor compared with a system that was; leave them out, or "

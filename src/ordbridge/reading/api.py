@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,14 @@ from ordbridge.reading.nested import refuse_lists
 from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
 from ordbridge.reading.parts import FILE, IDS, Asked, Hints
 from ordbridge.reading.plausible import refuse_impossible
-from ordbridge.reading.preferences import refuse_preferences
+from ordbridge.reading.preferences import preferences_in, refuse_preferences
 from ordbridge.reading.rating_table import RatingTable
 from ordbridge.reading.selecting import ignoring, with_composites, with_rows
 from ordbridge.reading.several_files import together
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.spans import has_spans, scored, with_marks
 from ordbridge.reading.systems_in_rows import with_dummies, without_lists
-from ordbridge.reading.vocabulary import rank_of
+from ordbridge.reading.vocabulary import plain, rank_of
 from ordbridge.results.finding import found as noticed
 from ordbridge.support.arguments import choice, numbers
 
@@ -130,13 +130,28 @@ def read(
         if asked != Asked() or levels or scale or format or sheet or join or ignore or where or weights:
             raise InputError("these ratings are read already; give the options when they are read from the file")
         return source
-    plain = not (levels or format or sheet or join or ignore or where or weights)
-    if plain and isinstance(source, (str, os.PathLike)) and Path(source).is_file():
+    bare = not (levels or format or sheet or join or ignore or where or weights)
+    if bare and isinstance(source, (str, os.PathLike)) and Path(source).is_file():
         large = large_file(Path(source), asked, systems)
         if large is not None:
             return _finished(*large, asked, lower_is_better, scale)
-    original, cells, hints = _opened(source, format, sheet, asked, systems)
-    cells, people = _with_items(cells, _others(join), asked, hints)
+    others = _others(join)
+
+    def refuse_comparisons(cells: Sheet) -> None:
+        """Raise what says that these are comparisons, with the rows, columns and names that were asked for."""
+        left = {plain(name) for name in ([ignore] if isinstance(ignore, str) else ignore or ())}
+        cells = cells.with_columns({name: own for name, own in cells.columns.items() if plain(name) not in left})
+        roles = [getattr(asked, role) for role in IDS]
+        if where or others or FILE in roles or any("," in role for role in roles if role):
+            if preferences_in(cells, asked, systems) is None:
+                return
+            cells, _ = _with_items(cells, others, asked, Hints())
+            cells = with_rows(cells, where) if where else cells
+        unused = {"levels": levels, "weights": weights, "columns": columns, "scale": scale}
+        refuse_preferences(*with_composites(cells, _with_file(asked, cells)), systems, lower_is_better, unused)
+
+    original, cells, hints = _opened(source, format, sheet, refuse_comparisons)
+    cells, people = _with_items(cells, others, asked, hints)
     if len(cells) == 0:
         raise InputError(f"{cells.name} has no rows")
     chosen = _chosen(cells, asked, where, ignore)
@@ -215,7 +230,7 @@ def columns_of(
     ...     columns_of(file.name)
     ['who', 'text', 'points']
     """
-    _, cells, hints = _opened(source, format, sheet, None, None)
+    _, cells, hints = _opened(source, format, sheet, lambda cells: None)
     cells, _ = _with_items(cells, _others(join), Asked(), hints)
     return list(cells.header)
 
@@ -226,27 +241,36 @@ def _others(join: Paths | Sequence[Paths] | None) -> list[Sheet]:
 
 
 def _opened(
-    source: Any, format: str | None, sheet: str | None, asked: Asked | None, systems: Sequence[str] | None
+    source: Any, format: str | None, sheet: str | None, look: Callable[[Sheet], None]
 ) -> tuple[pa.Table | None, Sheet, Hints]:
     """Return the table if its types are known, its cells as text, and what its format says.
 
-    Comparisons are refused here, before a format takes one of their columns for a rating; not where nothing is
-    ``asked`` but the names of columns.
+    ``look`` sees the cells before a format takes one of their columns for a rating.
     """
+    several = (
+        isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source)
+    )
+    sources = list(source) if several else [source]
+    loaded = [_loaded(one, format, sheet) for one in sources]
 
-    def export(cells: Sheet) -> tuple[Sheet, Hints]:
-        if asked is not None:
-            refuse_preferences(cells, asked, systems)
-        return export_of_sheet(cells, format)
+    def as_one(sheets: list[Sheet]) -> Sheet:
+        return sheets[0] if len(sheets) == 1 else together([Path(one) for one in sources], sheets)
 
-    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
-        if len(source) > 1:
-            parts = [_opened(one, format, sheet, asked, systems) for one in source]
-            return None, together([Path(one) for one in source], [cells for _, cells, _ in parts]), parts[0][2]
-        [source] = source
+    if not any(isinstance(one, (str, os.PathLike)) and Path(one).is_dir() for one in sources):
+        raw = [cells for _, cells, _ in loaded]
+        alike = len({frozenset(cells.header) for cells in raw}) == 1
+        for cells in [as_one(raw)] if alike else raw:
+            look(cells)
+    parts = [(cells, hints) if hints else export_of_sheet(cells, format) for _, cells, hints in loaded]
+    table, cells, hints = loaded[0][0], as_one([cells for cells, _ in parts]), parts[0][1]
+    return (None, cells, hints) if table is None or len(parts) > 1 else _typed(table, (cells, hints))
+
+
+def _loaded(source: Any, format: str | None, sheet: str | None) -> tuple[pa.Table | None, Sheet, Hints | None]:
+    """Return a table if its types are known, the cells as text, and what a format said that is known before them."""
     if not isinstance(source, (str, os.PathLike)):
         table = tables.to_arrow(source)
-        return _typed(table, export(sheet_of_arrow(table, "the table")))
+        return table, sheet_of_arrow(table, "the table"), None
     path = Path(source)
     if path.is_dir():
         if not is_folder(path):
@@ -256,14 +280,12 @@ def _opened(
     if kind in ("json", "jsonl") and sheet is None:
         value = json_value(path)
         if format != "table" and (known := export_of_json(value, path)) is not None:
-            if asked is not None:
-                refuse_preferences(known[0], asked, systems)
             return None, *known
-        return None, *export(sheet_of_records(value, path.name))
+        return None, sheet_of_records(value, path.name), None
     if kind in ("parquet", "feather"):
         table = arrow_file(path, kind)
-        return _typed(table, export(sheet_of_arrow(table, path.name)))
-    return None, *export(open_sheet(path, sheet))
+        return table, sheet_of_arrow(table, path.name), None
+    return None, open_sheet(path, sheet), None
 
 
 def _typed(table: pa.Table, export: tuple[Sheet, Hints]) -> tuple[pa.Table | None, Sheet, Hints]:

@@ -49,6 +49,7 @@ DOCUMENT = re.compile(r"doc|article|story|dialog|conversation|text|topic", re.IG
 FEWEST_ROWS = 8  # before a column that always holds the same is called a filler
 NUMBERING = {"id", "no", "nr", "num", "number", "index", "idx", "ix"}
 MOSTLY_ONCE = 0.95  # so large a share of texts with one row are texts that nobody rated twice
+PROSE = 8  # words of a cell on average; so long cells are texts
 SOME_REPEATS = 0.05  # share of rows by somebody who rated the same before
 SEGMENT = re.compile(r"seg|sent|line|turn|utt|paragraph", re.IGNORECASE)
 
@@ -246,6 +247,8 @@ class _Finder:
             return False  # the columns differ in the system
         if role == "participant" and rank == 2 and not alone and self.names_texts(name, labels):
             return False
+        if role == "system" and rank > 0 and sum(len(label.split()) for label in labels) > PROSE * len(labels):
+            return False  # what a model wrote, not its name
         if role == "system":
             return rank < 2 or 2 <= len(labels) <= 20
         if role == "item" and rank == 2 and stands_for == "criterion":

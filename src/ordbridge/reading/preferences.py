@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,8 +14,9 @@ from ordbridge.errors import InputError
 from ordbridge.reading.best_worst import best_worst_sets
 from ordbridge.reading.cell_types import is_missing
 from ordbridge.reading.pair_column import pairs_by_name
-from ordbridge.reading.parts import Asked, listed, short_name
+from ordbridge.reading.parts import FILE, NONE, ROW, Asked, listed, short_name
 from ordbridge.reading.properties import is_constant, property_of
+from ordbridge.reading.selecting import column_named
 from ordbridge.reading.sheet import Sheet
 from ordbridge.reading.values import as_numbers, looks_like_ratings
 from ordbridge.reading.verdicts import SIDES, grades, names_places, refuse_undirected
@@ -68,7 +70,7 @@ class Preferences:
     source
         The name of the file.
     columns
-        From which columns systems and outcome were taken.
+        From which columns systems, outcome, participant, item and criterion were taken.
     grades
         Of graded verdicts how much better a is in each row, from 1, or b, from −1 down; otherwise empty.
     cells
@@ -115,11 +117,38 @@ class _Found:
     """Whether the first system is that of the first column."""
 
 
-def refuse_preferences(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = None) -> None:
-    """Raise :class:`PreferencesFound` where a sheet holds comparisons and the user did not name other ratings."""
+def refuse_preferences(
+    sheet: Sheet,
+    asked: Asked,
+    systems: Sequence[str] | None = None,
+    lower_is_better: bool | str | Sequence[str] | None = None,
+    unused: Mapping[str, Any] | None = None,
+) -> None:
+    """Raise :class:`PreferencesFound` where a sheet holds comparisons and the user did not name other ratings.
+
+    Ranks are turned round where a high one is better; other options of ratings, and columns that are not there, are
+    refused.
+    """
     found = preferences_in(sheet, asked, systems)
     if found is None:
         return
+    for role in ("participant", "item", "criterion"):
+        given = getattr(asked, role)
+        if given is not None and given not in (ROW, NONE, FILE):
+            column_named(sheet, given, arg(role))
+    said = {name: value for name, value in (unused or {}).items() if value}
+    ranked = all({*_words(name)} & RANKS for name in found.columns["outcome"].split(", "))
+    if lower_is_better is not None and not ranked:
+        said["lower_is_better"] = lower_is_better
+    if said:
+        raise InputError(
+            f"{arg(next(iter(said)))} is for ratings, and {sheet.name} compares systems "
+            f"({found.columns['outcome']}); leave it out"
+        )
+    if lower_is_better is False:
+        outcome = [None if one is None else TURNED.get(one, one) for one in found.table["outcome"].to_pylist()]
+        place = SCHEMA.get_field_index("outcome")
+        found = replace(found, table=found.table.set_column(place, SCHEMA.field(place), pa.array(outcome, pa.string())))
     word = {"pairs": "compares two systems in each row", "ranks": "ranks systems against each other",
             "best-worst": "says which text is best and which is worst",
             "best-worst sets": "says which text is best and which is worst"}[found.kind]  # fmt: skip
@@ -160,7 +189,7 @@ def preferences_in(sheet: Sheet, asked: Asked, systems: Sequence[str] | None = N
     degrees = tuple(grade for one in found for grade in one.grades) if graded else ()
     table = finder.table(found)
     rows = tuple(finder.rows) if len(finder.rows) == table.num_rows else ()
-    return Preferences(table, found[0].kind, sheet.name, found[0].columns, degrees, sheet.columns, rows)
+    return Preferences(table, found[0].kind, sheet.name, finder.taken(found), degrees, sheet.columns, rows)
 
 
 class _PreferenceFinder:
@@ -170,6 +199,7 @@ class _PreferenceFinder:
         self.shown: set[str] = set()  # columns of what best and worst were chosen from
         self.misunderstood: list[str] = []
         self.systems: list[Cells] = []
+        self.roles: dict[str, str | None] = {}
         self.rows: list[int] = []  # of comparisons whose systems stand in the order of two columns
 
     def best_worst(self) -> list[_Found]:
@@ -611,7 +641,9 @@ class _PreferenceFinder:
     def role(self, role: str) -> str | None:
         """Return the column of a role: the one that was named, or the surest by name, the finest of equals."""
         if (given := getattr(self.asked, role)) is not None:
-            return given if given in self.sheet.columns else None
+            same = [name for name in self.sheet.header if name == given]
+            same = same or [name for name in self.sheet.header if plain(name) == plain(given)]
+            return same[0] if same else None
         header = [name for name in self.sheet.header if name not in self.shown]
         ranks = {n: r for n in header if (r := rank_of(role, short_name(n))) is not None}
         kinds = {name: len(set(self.sheet.columns[name])) for name in ranks}
@@ -632,6 +664,15 @@ class _PreferenceFinder:
             for systems in self.systems
         )
 
+    def taken(self, found: list[_Found]) -> dict[str, str]:
+        """Return which columns were taken for what, after :meth:`table`."""
+        said = {what: ", ".join(dict.fromkeys(name for one in found for name in one.columns[what].split(", ")))
+                for what in found[0].columns}  # fmt: skip
+        if any(one.rater for one in found) and not self.roles["rater"]:
+            said["participant"] = said["outcome"]  # a column for each
+        named = {"participant": self.roles["rater"], "item": self.roles["item"], "criterion": self.roles["criterion"]}
+        return said | {role: name for role, name in named.items() if name}
+
     def table(self, found: list[_Found]) -> pa.Table:
         self.systems = [cells for one in found for cells in one.systems]
         self.shown |= {
@@ -641,6 +682,7 @@ class _PreferenceFinder:
         kind = roles["criterion"] if self.asked.criterion is None else None
         if kind is not None and (kind == roles["item"] or len(set(self.sheet.columns[kind])) > MOST_CRITERIA):
             roles["criterion"] = None
+        self.roles = roles
         labels = {
             name: self.sheet.columns[column] if column else [None] * len(self.sheet) for name, column in roles.items()
         }

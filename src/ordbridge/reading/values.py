@@ -23,6 +23,7 @@ __all__ = ["MOST_LABELS", "UNORDERED", "Parsed", "as_numbers", "looks_like_ratin
 UNORDERED = "unordered"
 MOST_LABELS = 12  # more different words are not a rating scale
 FEW_SLIPS = 0.05  # so large a share of labels that no known scale has may be slips
+NO_NUMBER = "None"  # as Python writes a missing number; among words it may be the label "none"
 FEW_BAD = 0.2  # so large a share of cells that are not numbers may be mistakes; with more, the ratings are words
 _NUMBER = re.compile(r"[+-]?(\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _WITH_WORDS = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?:[-–—=:.)(\]|,]|\s)\s*(?=\D)(?=.*[^\W\d_])(.+)", re.DOTALL)
@@ -133,6 +134,9 @@ def parse_ratings(cells: Sequence[str | None], levels: Sequence[str] | None, col
     if np.isfinite(numbers).sum() >= (1 - FEW_BAD) * len(present):
         numbers, plus = _fill_from_words(kept, numbers)
         bad = [place for place, cell in enumerate(kept) if cell is not None and np.isnan(numbers[place])]
+        if python := [place for place in bad if kept[place] == NO_NUMBER]:
+            missing[NO_NUMBER] = len(python)
+            bad = [place for place in bad if kept[place] != NO_NUMBER]
         return _upright(kept, Parsed(numbers, None, missing, tuple(bad), (*notes, *plus)))
     labelled, plus = _fill_from_words(kept, numbers)
     if np.isfinite(labelled).sum() >= (1 - FEW_BAD) * len(present):

@@ -233,7 +233,7 @@ def interval_of(found: Replicates, conf_level: float, random: bool) -> dict[str,
     if total <= 0:
         same = {name: found.whole for name in ("conf_low", "conf_high", "lower_bound", "upper_bound")}
         few = len(found.without_items) < FEW
-        note = "the coefficient is the same without any of the items or raters, so that the interval has no width"
+        note = "the coefficient is the same without any of the items or raters, so the interval has no width"
         return {"note": f"no interval: {note}"} if few else same | {"note": note}
     centre, error = float(to(found.whole)), float(np.sqrt(total))
     if random:

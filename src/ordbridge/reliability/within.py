@@ -64,7 +64,7 @@ def stability(
     require(ratings, "stability", level, varied=False, raters=1)
     pairs = _repeated(ratings)
     if not len(pairs):
-        raise InputError("nobody rated a text twice, so that nothing is known about stability")
+        raise InputError("nobody rated a text twice, so nothing is known about stability")
     rows = []
     for name, chosen in [
         (ALL, pairs),

@@ -224,10 +224,10 @@ def page(result: Result, repeat: str = "") -> Page:
     for grid in result.on_page():
         made.table(grid)
     made.counted(f"{result.counted} {result.columns}".strip())
-    for finding in result.findings:
+    for finding in result.shown:
         if finding.severity != "note":
             made.warning(finding.text)
-    made.sentences(finding.text for finding in result.findings if finding.severity == "note")
+    made.sentences(finding.text for finding in result.shown if finding.severity == "note")
     for section in sorted(result.sections(), key=lambda one: one.folded):  # numbers of figures follow the page
         if section.folded:
             with made.folded(section.title):

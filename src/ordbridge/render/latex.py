@@ -33,8 +33,8 @@ def text(result: Result, caption: str = "", label: str = "") -> str:
         named = f"{label or f'tab:{result.kind}'}{f'-{place + 1}' if place else ''}"
         parts.append(table(grid, caption if caption and not place else grid.caption or result.title, named))
     parts += [_paragraph(result.counted)] if result.counted else []
-    if result.findings:
-        items = [rf"\item {_breakable(_said(one))}" for one in result.findings]
+    if result.shown:
+        items = [rf"\item {_breakable(_said(one))}" for one in result.shown]
         parts.append("\n".join([r"\begin{itemize}\sloppy", *items, r"\end{itemize}"]))
     for heading, words in (("Methods", result.methods()), ("Results", result.results())):
         if words and (heading == "Methods" or words != " ".join(result.answer.splitlines())):

@@ -17,7 +17,7 @@ def text(result: Result) -> str:
     parts = ["  \n".join(f"**{for_markdown(line)}**" for line in result.answer.splitlines())]
     parts += [table(grid) for grid in result.paper_tables()]
     parts += [for_markdown(said)] if (said := f"{result.counted} {result.columns}".strip()) else []
-    parts += ["\n".join(f"- {for_markdown(_said(one))}" for one in result.findings)] if result.findings else []
+    parts += ["\n".join(f"- {for_markdown(_said(one))}" for one in result.shown)] if result.shown else []
     parts += [for_markdown(result.methods())] if result.methods() else []
     cited = result.references()
     return "\n\n".join([*parts, *(["\n".join(f"- {for_markdown(one)}" for one in cited)] if cited else [])])

@@ -34,7 +34,7 @@ def fragment(result: Result) -> str:
         parts += [f"<p>{for_html(grid.caption)}</p>"] if grid.caption else []
         parts.append(_grid(grid))
     parts += [f"<p>{for_html(result.counted)}</p>"] if result.counted else []
-    for finding in result.findings:
+    for finding in result.shown:
         style = "" if finding.severity == "note" else ' style="border-left: 4px solid #c77700; padding-left: 8px"'
         parts.append(f"<p{style}>{for_html(finding.text)}</p>")
     return "".join(parts)

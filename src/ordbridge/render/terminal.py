@@ -60,13 +60,17 @@ def text(
     extra = result.on_request() if asked else {}
     for block in (block for name in asked for block in extra.get(name, ())):
         lines += _plain(["", *_block(block, tables or width if isinstance(block, ShownTable) else width)])
-    shown = [one for one in result.findings if one.code not in result.told]
+    shown = [one for one in result.shown if one.code not in result.told]
     shown = [one for one in shown if notes or details or one.severity != "note"]
     below = _plain(_wrapped(result.counted, width, "  "))
-    last = _plain([*_wrapped(result.columns, width, "  "), *_wrapped(f"More: {more}" if more else "", width, "  ")])
-    short = not (details or asked) and result.most_lines is not None
-    room = result.most_lines - len(lines) - len(below) - len(last) - 1 if short and result.most_lines else None
-    below += [*_findings(shown, width, room), *last]
+    columns = _wrapped(result.columns, width, "  ")
+    options = _wrapped(f"More: {more}" if more else "", width, "  ")
+    room = None
+    if result.most_lines is not None and not (details or asked):
+        room = result.most_lines - len(lines) - len(below) - len(columns) - len(options) - 1
+        columns = _first(columns, len(columns) + min(room - (1 if shown else 0), 0), width)
+        room = max(room, 1)
+    below += [*_findings(shown, width, room), *_plain([*columns, *options])]
     lines += [("", ""), *below] if below else []
     for section in result.sections() if details else ():
         inside = [line for block in section.blocks for line in _block(block, tables or width)]
@@ -75,6 +79,12 @@ def text(
     return "\n".join(
         f"\x1b[{style}m{visible(line)}\x1b[0m" if style and colour else visible(line) for line, style in lines
     )
+
+
+def _first(lines: list[str], most: int, width: int) -> list[str]:
+    """Return as many lines as there is room for, two at least; the last one says that there are more."""
+    most = max(most, 2)
+    return lines if len(lines) <= most else [*lines[: most - 1], _cut(f"{lines[most - 1]} ……", width - 1)]
 
 
 def _plain(lines: Iterable[str]) -> list[tuple[str, str]]:

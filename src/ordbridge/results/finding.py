@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from ordbridge.results.catalogue import CATALOGUE
 from ordbridge.support.columns import columns
-from ordbridge.support.formatting import listed, p_text, r_text
+from ordbridge.support.formatting import enumerated, listed, p_text, r_text
 from ordbridge.support.naming import arg
 
 SEVERITIES = ("error", "warning", "note")
@@ -94,6 +94,22 @@ def has(findings: Iterable[Finding], *codes: str) -> bool:
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return each finding once, errors first, otherwise in their order."""
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings as they are read: what is true of several criteria is said once.
+
+    Examples
+    --------
+    >>> three = [found("few-shared-items", criterion, n=3) for criterion in ("fluency", "clarity")]
+    >>> [one.subject for one in together([*three, found("few-shared-items", "style", n=9)])]
+    ['fluency, clarity', 'style']
+    """
+    kept: dict[Any, list[Finding]] = {}
+    for one in dict.fromkeys(findings):
+        what = (one.code, one.severity, repr(sorted(one.values.items())))
+        kept.setdefault(what if one.subject else one, []).append(one)
+    return tuple(replace(same[0], subject=enumerated((one.subject for one in same), most=4)) for same in kept.values())
 
 
 def with_findings(table: pa.Table, findings: Iterable[Finding]) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ordbridge.errors import InputError
 from ordbridge.render import bibtex, html, json, latex, markdown, notebook, terminal
 from ordbridge.render.layout import Block, Bullets, Figures, Section, ShownPicture, ShownTable
-from ordbridge.results.finding import Finding
+from ordbridge.results.finding import Finding, together
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -62,6 +62,11 @@ class Result:
         if name in NOTHING and not hasattr(type(self), name):
             return NOTHING[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """The findings as people read them: what is true of several criteria is said once."""
+        return together(self.findings)
 
     @property
     def tables(self) -> dict[str, pa.Table]:

@@ -181,7 +181,7 @@ def _of_contrast(fit: Fit, weights: Mapping[str, float]) -> Hypothesis:
             raise InputError(f"the weight of {name} is {weight!r}, which is not a number")
         w[coefficients.index(name)] = weight
     if not w.any():
-        raise InputError("all weights of the contrast are zero, so that there is nothing to test")
+        raise InputError("all weights of the contrast are zero, so there is nothing to test")
     X = fit.matrices().X
     k = int(np.argmax(np.abs(w)))
     rest = np.delete(X - np.outer(X[:, k], w / w[k]), k, axis=1)

@@ -57,7 +57,7 @@ class LaplaceCheck:
         said = []
         if self.effective_draws < ENOUGH:
             said.append(
-                f"The {self.draws} draws are worth {self.effective_draws:.0f} only, so that these numbers are rough: "
+                f"The {self.draws} draws are worth {self.effective_draws:.0f} only, so these numbers are rough: "
                 "take more draws, and see whether the fit has warnings."
             )
         for row in self.table.to_pylist():

@@ -1,8 +1,8 @@
 """Scores of WMT's evaluation campaigns as Appraise exports them: direct assessment and ESA, without a header.
 
 Columns: annotator, system, segment, type of the segment (TGT, or a control such as BAD), source and target language,
-score; then, in document-level campaigns, document and whether the score is the document's; in ESA and MQM the marked
-errors; start and end in seconds. Seen in ``humeval/wave3.csv`` of https://github.com/wmt-conference/wmt24-news-systems,
+score; then, in document-level campaigns, document and whether the score is the document's (true or false); in ESA and
+MQM the marked errors; start and end in seconds. Seen in ``humeval/wave3.csv`` of https://github.com/wmt-conference/wmt24-news-systems,
 where segments are numbered once for all, in the calibration of wmt22-news-systems, where they are numbered within
 documents, and in https://github.com/wmt-conference/ErrorSpanAnnotation, where they are numbered within tasks.
 """
@@ -45,7 +45,7 @@ def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     cells = [[_NUMBERED.sub("", name), *values] for name, values in raw.items()]
     rows = np.concatenate([[sheet.rows[0] - 1 if len(sheet) else 1], sheet.rows])
     names = list(NAMES)
-    if len(cells) >= 9:
+    if len(cells) >= 9 and all(str(cell).casefold() in ("true", "false") for cell in cells[8]):
         names += DOCUMENT
     if len(cells) in (10, 12):
         names.append("errors")
@@ -69,9 +69,12 @@ def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     columns["item"], split = _items(columns)
     if split is not None:
         notes.append(noticed("segments-of-tasks", n=split))
+    if "document" in columns:
+        columns["document"] = [_document(cell) for cell in columns["document"]]
     pairs = [f"{a}-{b}" for a, b in zip(columns["source language"], columns["target language"], strict=True)]
     if len(set(pairs)) > 1:
-        columns["item"] = [f"{pair} {item}" for pair, item in zip(pairs, columns["item"], strict=True)]
+        for name in {"item", "document"} & columns.keys():
+            columns[name] = [f"{pair} {own}" for pair, own in zip(pairs, columns[name], strict=True)]
         notes.append(noticed("language-pairs"))
     marks = "errors" if "errors" in columns else None
     hints = Hints({"participant": "annotator", "item": "item", "system": "system"}, ("score",), marks=marks)

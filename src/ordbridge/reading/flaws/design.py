@@ -12,6 +12,7 @@ from ordbridge.reading.coded_ratings import RatedStudy
 from ordbridge.reading.vocabulary import is_aside, name_words, rank_of
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated
+from ordbridge.support.linked import linked
 from ordbridge.support.naming import arg
 
 __all__ = ["design_flaws"]
@@ -192,14 +193,9 @@ def _systems(study: RatedStudy) -> Iterator[Finding]:
 
 def _unshared(study: RatedStudy, pairs: np.ndarray) -> Iterator[Finding]:
     """Find groups of systems that share no item with each other, and the column that tells the groups apart."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     systems, items = study.names["system"], study.names["item"]
     k = len(systems.labels)
-    size = k + len(items.labels)
-    graph = coo_array((np.ones(len(pairs)), (pairs % k, k + pairs // k)), shape=(size, size))
-    _, part = connected_components(graph, directed=False)
+    part = linked(pairs % k, k + pairs // k, k + len(items.labels))
     groups = [np.flatnonzero(part[:k] == one) for one in dict.fromkeys(part[:k].tolist())]
     if len(groups) < 2:
         return
@@ -238,17 +234,13 @@ def _confounded(study: RatedStudy) -> Iterator[Finding]:
 
 def _links(study: RatedStudy) -> Iterator[Finding]:
     """Find raters and items that are linked to nothing else."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     if "participant" not in study.names or "item" not in study.names:
         return
     people, items = study.names["participant"], study.names["item"]
     given = (people.code >= 0) & (items.code >= 0)
     n = len(people.labels)
-    size = n + len(items.labels)
-    graph = coo_array((np.ones(given.sum()), (people.code[given], n + items.code[given])), shape=(size, size))
-    parts, part = connected_components(graph, directed=False)
+    part = linked(people.code[given], n + items.code[given], n + len(items.labels))
+    parts = part.max() + 1
     if parts < 2:
         return
     sizes = np.bincount(part[people.code[given]], minlength=parts)

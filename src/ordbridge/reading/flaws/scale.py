@@ -15,6 +15,7 @@ RARE = 0.05  # share of ratings up to which a value far from the others is a cod
 EDGE = 0.75  # share of a system's ratings in the lowest or highest category that is called floor or ceiling
 ENOUGH = 20  # ratings of a system before floor and ceiling are looked for
 MOST_SLIDER = 100.0
+NINES = (99.0, 999.0, 9999.0, 99999.0)  # codes for no answer among values that were computed
 LEGAL = 2.0  # times 100: so much may be a magnitude compared with a reference of 100, but not a code such as 999
 
 
@@ -48,7 +49,7 @@ def _ends(study: RatedStudy, chosen: np.ndarray) -> tuple[float, float]:
     if study.scale is not None:
         return study.scale
     values = study.rating[chosen]
-    return float(values.min()), float(values.max())
+    return float(values.min()) + 0.0, float(values.max()) + 0.0  # never -0
 
 
 def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
@@ -68,6 +69,9 @@ def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
     if unique[0] == -unique[-1] < -1 and (unique == np.round(unique)).all() and len(unique) > 2 * unique[-1]:
         return np.zeros(len(values), dtype=bool)  # from −2 to 2, each of which was given
     span = max(high - low, 1.0)
+    computed = unique[-1] <= 0 or (unique != np.round(unique)).mean() > 0.5  # penalties, means, z-scores
+    if computed and len(unique) > MOST_CATEGORIES + 3:
+        return np.isin(np.abs(values), NINES) & ((values < low - span) | (values > high + span))
     below = values < (0.0 if low >= 0 else low - span)
     above = values >= high + max(span, 3.0)
     rare = (
