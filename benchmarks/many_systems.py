@@ -19,6 +19,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from joblib.externals.loky import get_reusable_executor
 
 import ordbridge as ob
 from ordbridge.comparison.api import CompareOptions
@@ -37,6 +38,8 @@ def study(systems: int, items: int, raters: int) -> pd.DataFrame:
 
 
 def spent() -> float:
+    """Return seconds of this process and of its workers, which are counted once they have ended."""
+    get_reusable_executor().shutdown(wait=True)
     own = os.times()
     return own.user + own.system + own.children_user + own.children_system
 
@@ -58,8 +61,8 @@ def main() -> None:
         more = {"options": options} if estimand == "latent" else {}
         begun, before = time.perf_counter(), spent()
         ob.compare(table, estimand=estimand, engine="fast", **more)
-        seconds = time.perf_counter() - begun
-        print(f"{estimand}: {seconds:.1f} s, {spent() - before:.1f} s of processor time", flush=True)
+        seconds, load = time.perf_counter() - begun, os.getloadavg()[1]
+        print(f"{estimand}: {seconds:.1f} s, {spent() - before:.1f} s of processor time, load {load:.1f}", flush=True)
 
 
 if __name__ == "__main__":

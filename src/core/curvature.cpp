@@ -104,7 +104,10 @@ Deviance::SecondDerivatives Deviance::differentiate() const {
     dense::cholesky(factor.data(), p, p);
     dense::inverse(factor.data(), p, inverse.data());
     std::vector<Vector> E, C(C_.begin(), C_.end() - 1);  // E = Z'(W, e) and C = L'E
-    for (int j = 0; j < p; ++j) E.push_back(residual_sums(j, C_[j]));
+    for (int j = 0; j < p; ++j) {
+        if (!reml_) elimination_->backward(C[j]);
+        E.push_back(residual_sums(j, C[j]));
+    }
     E.push_back(residual_of_y());
     C.push_back(u_);
     std::vector<Vector> x{E.back()}, c{C.back()};  // e, and for log det A the columns of W R

@@ -226,25 +226,22 @@ double Deviance::evaluate(const Vector& x, Vector& gradient) {
     transform(*design_, L_, M_, T_);
     const double logdet = elimination_->factorise(T_);
     if (std::isnan(logdet)) return INFINITE;
-    std::vector<Vector> half;  // R^-1 L'Z'(X, y), with H = R R'
-    for (int j = 0; j <= p_; ++j) {
+    for (int j = 0; j <= p_; ++j) {  // R^-1 L'Z'(X, y), with H = R R'
         for (std::size_t f = 0; f < L_.size(); ++f) {
             const Factor& factor = design_->factors[f];
             transposed_times(L_[f].data(), factor.size, factor.of(Zx_[j], 0), factor.levels, factor.of(C_[j], 0));
         }
         elimination_->forward(C_[j]);
-        half.push_back(C_[j]);
-        elimination_->backward(C_[j]);
     }
     Vector b(p_), inverse(A_.size()), factor;
     for (int j = 0; j < p_; ++j) {
-        for (int k = 0; k <= j; ++k) A_[j * p_ + k] = A_[k * p_ + j] = (j == k ? 1.0 : 0.0) - dot(half[j], half[k]);
-        b[j] = -dot(half[j], half[p_]);
+        for (int k = 0; k <= j; ++k) A_[j * p_ + k] = A_[k * p_ + j] = (j == k ? 1.0 : 0.0) - dot(C_[j], C_[k]);
+        b[j] = -dot(C_[j], C_[p_]);
     }
     factor = A_;
     if (!dense::cholesky(factor.data(), p_, p_)) return INFINITE;
     dense::inverse(factor.data(), p_, inverse.data());
-    r2_ = yy_ - dot(half[p_], half[p_]);
+    r2_ = yy_ - dot(C_[p_], C_[p_]);
     double logdet_A = 0.0;
     u_ = C_[p_];
     for (int j = 0; j < p_; ++j) {
@@ -255,6 +252,8 @@ double Deviance::evaluate(const Vector& x, Vector& gradient) {
         add(-gamma_[j], C_[j], u_);
     }
     if (!(r2_ > 0.0)) return INFINITE;
+    elimination_->backward(u_);
+    for (int j = 0; reml_ && j < p_; ++j) elimination_->backward(C_[j]);
     fill_gradients(inverse);
     double value = logdet + freedom() * (1.0 + std::log(2.0 * 3.14159265358979323846 * r2_ / freedom()));
     if (reml_) value += logdet_A;

@@ -76,7 +76,7 @@ class Deviance {
     std::unique_ptr<Elimination> elimination_;
     Cholesky L_;
     BlockMatrix T_, N_;       // L'Z'Z L, and the blocks of H^-1
-    std::vector<Vector> C_;   // H^-1 L'Z'(X, y)
+    std::vector<Vector> C_;   // H^-1 L'Z'X; with ML only R^-1 L'Z'X for H = R R'
     Vector u_, A_, gamma_;
     double r2_ = 0.0;
     std::vector<Vector> parts_;  // gradients of log det H, r^2 and log det A

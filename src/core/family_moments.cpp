@@ -9,17 +9,21 @@
 // With S_ik the sum of y_i y_k' over the levels of a factor of the family, i and k its effects,
 //
 //     sum over pairs of levels of (Y T Y')[i, j] (Y T Y')[k, l] = tr(T S_jl T S_ki),   of Q12[i, j] Q12[k, l] = E_j'S_ik E_l.
+//
+// Where the rows of Y have few entries, the rows of Y T Y' and of Y E are made instead, some at a time.
 #include <algorithm>
 
 #include "dense.hpp"
 #include "family.hpp"
 #include "information.hpp"
 #include "moments.hpp"
+#include "rows.hpp"
 
 namespace ordbridge {
 namespace {
 
 using dense::view;
+constexpr double SLOW = 4.0;      // how much longer a multiplication of scattered rows takes than one of whole matrices
 constexpr double REGULAR = 1e-2;  // diagonals of L above it: then I - N has lost no more than four digits
 
 struct Effect {
@@ -200,13 +204,16 @@ class FamilyMoments {
     void add(const FamilyElimination::Component& c) {
         const int m = c.size;
         make_rest(c);
+        const bool by_rows = few_columns(c);
         S_.assign(out_.factors, {});
         for (int f = 0; f < out_.factors; ++f) S_[f].assign(size(f) * size(f), {});
-        Vector B, y;
+        std::vector<Vector> Y(by_rows ? c.last - c.first : 1);
+        Vector B;
         for (std::size_t g = c.first; g < c.last; ++g) {
             const auto& block = elimination_.blocks()[g];
+            Vector& y = Y[by_rows ? g - c.first : 0];
             rows_of(c, block, B, y);
-            add_squares(c, block, y);
+            if (!by_rows) add_squares(c, block, y);
             add_block(c, block, B, y);
         }
         if (m == 0) return;
@@ -222,7 +229,75 @@ class FamilyMoments {
             Q22 = product(K_.data(), E.data(), m);
         }
         add_rest(c, Q22);
-        add_products(c, regular_ ? T_ : E);
+        if (by_rows)
+            add_products_of_rows(c, Y, regular_ ? T_ : E);
+        else
+            add_products(c, regular_ ? T_ : E);
+    }
+
+    bool few_columns(const FamilyElimination::Component& c) const {
+        double entries = 0.0, squares = 0.0;
+        for (std::size_t g = c.first; g < c.last; ++g) entries += static_cast<double>(elimination_.blocks()[g].size) * elimination_.blocks()[g].width;
+        for (int f = 0; f < out_.factors; ++f)
+            if (elimination_.eliminated(f)) squares += size(f) * size(f);
+        return SLOW * entries * (c.rows + c.size) < squares * c.size * c.size * c.size;
+    }
+
+    // The same products, of the rows of Y T Y' with each other and of the columns of Y E. Rows of the family are numbered factor
+    // by factor, effect by effect, level by level.
+    void add_products_of_rows(const FamilyElimination::Component& c, const std::vector<Vector>& Y, const Vector& E) {
+        const int m = c.size, rows = c.rows;
+        std::vector<int> levels(out_.factors, 0), first(out_.factors, 0), seen(out_.factors, 0), place;
+        for (std::size_t g = c.first; g < c.last; ++g)
+            for (int e : elimination_.blocks()[g].effects)
+                if (effects_[e].index == 0) ++levels[effects_[e].factor];
+        for (int f = 0, next = 0; f < out_.factors; next += levels[f] * size(f), ++f) first[f] = next;
+        for (std::size_t g = c.first; g < c.last; ++g)
+            for (int e : elimination_.blocks()[g].effects) {
+                const int f = effects_[e].factor, index = effects_[e].index;
+                place.push_back(first[f] + index * levels[f] + seen[f]);
+                if (index == size(f) - 1) ++seen[f];
+            }
+        const auto transposed = [&](const Vector& right) {  // (Y right)', but for its sign
+            Vector out(static_cast<std::size_t>(m) * rows), own;
+            auto to = place.begin();
+            for (std::size_t g = c.first; g < c.last; ++g) {
+                const auto& block = elimination_.blocks()[g];
+                own.assign(static_cast<std::size_t>(block.size) * m, 0.0);
+                rows::subtract_whole(Y[g - c.first].data(), block.size, block.width, block.columns.data(), right.data(), m, own.data());
+                for (int a = 0; a < block.size; ++a, ++to)
+                    for (int j = 0; j < m; ++j) out[static_cast<std::size_t>(j) * rows + *to] = own[static_cast<std::size_t>(a) * m + j];
+            }
+            return out;
+        };
+        // moments of factor f with g, of which x and y, two of g's effects, have a row each
+        const auto add_dots = [&](int f, int g, int j, const double* x, int l, const double* y) {
+            for (int i = 0; i < size(f); ++i)
+                for (int k = 0; k < size(f); ++k)
+                    moment(f, g, i, j, k, l) += dense::dot(x + first[f] + i * levels[f], y + first[f] + k * levels[f], levels[f]);
+        };
+        const Vector TY = transposed(T_), EY = regular_ ? Vector() : transposed(E);
+        Vector own;
+        for (std::size_t g = c.first; g < c.last; ++g) {
+            const auto& block = elimination_.blocks()[g];
+            own.assign(static_cast<std::size_t>(block.size) * rows, 0.0);
+            rows::subtract_whole(Y[g - c.first].data(), block.size, block.width, block.columns.data(), TY.data(), rows, own.data());
+            for (int top = 0; top < block.size; top += size(effects_[block.effects[top]].factor)) {
+                const int h = effects_[block.effects[top]].factor, q = size(h);
+                for (int f = 0; f <= h; ++f)
+                    for (int j = 0; elimination_.eliminated(f) && j < q; ++j)
+                        for (int l = 0; l < q; ++l)
+                            add_dots(f, h, j, &own[static_cast<std::size_t>(top + j) * rows], l, &own[static_cast<std::size_t>(top + l) * rows]);
+            }
+        }
+        const Vector& across = regular_ ? TY : EY;
+        for (int top = 0; top < m; top += size(effects_[c.effects[top]].factor)) {
+            const int h = effects_[c.effects[top]].factor, q = size(h);
+            for (int f = 0; f < out_.factors; ++f)
+                for (int j = 0; elimination_.eliminated(f) && j < q; ++j)
+                    for (int l = 0; l < q; ++l)
+                        add_dots(f, h, j, &across[static_cast<std::size_t>(top + j) * rows], l, &across[static_cast<std::size_t>(top + l) * rows]);
+        }
     }
 
     // Moments between factors of the rest

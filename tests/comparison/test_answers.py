@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import ordbridge as ob
-from ordbridge.comparison import CompareOptions
+from ordbridge.comparison import CompareOptions, latent
 from ordbridge.models.inference.resampling import DrawPlan
 from ordbridge.reading import RatingTable
 from ordbridge.results import found as noticed
@@ -31,7 +32,8 @@ def as_read(ratings: pd.DataFrame, levels: tuple[str, ...] | None = None) -> Rat
 
 def compared(ratings: pd.DataFrame, **options: object) -> ob.comparison.Comparison:
     whole = {"participant", "item"} <= set(ratings.columns)
-    seldom = {name: options.pop(name) for name in ("test", "correct", "draws", "seed", "link") if name in options}
+    seldom = {"test", "correct", "draws", "seed", "link", "store", "jobs"} & set(options)
+    seldom = {name: options.pop(name) for name in seldom}
     given = CompareOptions(**{"draws": 19, **seldom})
     return ob.compare(ratings if whole else as_read(ratings), engine="fast", **options, options=given)
 
@@ -198,8 +200,6 @@ def test_six_ratings_still_have_an_answer_in_points_but_none_on_the_latent_scale
 
 @pytest.mark.slow
 def test_with_few_raters_the_latent_test_is_a_bootstrap_with_its_own_interval(study):
-    from scipy import stats
-
     data = study(quality=(0.0, 0.4), raters=4, items=25, slope=0.5)
     found = compared(data, draws=99, estimand="latent")
     assert found.models["test"].to_pylist() == ["bootstrap"]
@@ -223,6 +223,30 @@ def test_with_few_raters_the_latent_test_is_a_bootstrap_with_its_own_interval(st
     consistent(found)
     many = compared(study(quality=(0.0, 0.4), raters=14, slope=0.5), estimand="latent")
     assert many.models["test"].to_pylist() == ["t"]
+
+
+def test_draws_that_pairs_share_are_independent(study, monkeypatch, tmp_path):
+    """From the same random numbers two draws of each of 28 pairs have a mean of .4, and p of 4e-5 where it is .01."""
+    made = []
+
+    class Watched(latent.Together):
+        def __init__(self, works, how):
+            made.extend(works)
+            super().__init__(works, how)
+
+    monkeypatch.setattr(latent, "Together", Watched)
+    data = study(quality=np.linspace(0, 1, 8), raters=4, items=12, seed=2)
+    found = compared(data, draws=49, estimand="latent", store=tmp_path, jobs=1)
+    assert len(made) == 25 and found.models["draws"].to_pylist() == [50]
+    drawn = np.array([work.null.response(0).values for work in made])
+    assert max(np.mean(drawn[a] == drawn[b]) for a in range(25) for b in range(a)) < 0.6
+    # a pair without draws of its own has R's likelihood ratio over the mean of all draws, too
+    mean = np.mean([float(line.split(",")[2]) for line in (tmp_path / "draws.csv").read_text().splitlines()])
+    for row in found.pairs.to_pylist():
+        signs = {row["system_a"]: 1.0, row["system_b"]: -1.0}
+        contrast = {f"system{name}": sign for name, sign in signs.items() if name != "A"}
+        ratio = found.fits[None].test(contrast, method="lrt").to_pylist()[0]["statistic"]
+        assert row["p_value"] == pytest.approx(stats.chi2.sf(ratio / mean, 1), rel=1e-4)
 
 
 def test_between_participants_each_system_has_its_own_spread(study):
@@ -391,16 +415,14 @@ def test_a_balanced_study_of_many_systems_shares_one_correction(study):
 
     fit = found.fits[None]
     drawn = {}
-    for row in found.pairs.to_pylist():
+    for k, row in enumerate(found.pairs.to_pylist()):
         weights = {
             f"system{name}": sign for name, sign in ((row["system_a"], 1.0), (row["system_b"], -1.0)) if name != "A"
         }
-        comparison, observed, _ = bootstrap.prepare(fit, hypothesis(fit, weights), 0)
+        comparison, observed, _ = bootstrap.prepare(fit, hypothesis(fit, weights), latent.seed_of(0, k))
         drawn[row["system_a"], row["system_b"]] = observed, list(resampling.results(comparison, DrawPlan(8)))
     factor = np.nanmean([ratio for _, ratios in drawn.values() for ratio in ratios])
     for row in found.pairs.to_pylist():
-        from scipy import stats
-
         assert row["p_value"] == pytest.approx(
             stats.chi2.sf(drawn[row["system_a"], row["system_b"]][0] / factor, 1), rel=1e-3
         )

@@ -65,3 +65,23 @@ def test_a_bootstrap_fits_no_more_than_it_needs(monkeypatch):
     monkeypatch.setattr(fast, "fit", lambda problem, near=None: fits.append(problem) or original(problem, near))
     fit.test("x", "bootstrap", draws=30)
     assert len(fits) == 2  # both models on the data
+
+
+@pytest.mark.parametrize("model", ["clm", "clmm"])
+def test_likelihood_ratio_of_a_profile_is_that_of_two_fits(model):
+    """A held contrast and a smaller model have one optimum: found from the larger one, and from a start of its own."""
+    random = np.random.default_rng(8)
+    rater, item = (index.ravel() for index in np.indices((12, 24)))
+    system = (rater + item) % 4
+    latent = 0.4 * system + random.normal(0, 0.7, 12)[rater] + random.normal(0, 0.6, 24)[item] + random.normal(size=288)
+    data = {
+        "y": 1 + (latent[:, None] > [-0.6, 0.4, 1.3]).sum(axis=1), "system": [f"s{k}" for k in system],
+        "rater": rater, "item": item,
+    }  # fmt: skip
+    groups = " + (1 | rater) + (1 | item)" if model == "clmm" else ""
+    fit = getattr(ob, model)(f"y ~ system{groups}", data, link="probit", engine="fast")
+    profile = fast.engine.profile(fit.problem)
+    for contrast in ({"systems1": 1.0}, {"systems3": 1.0, "systems1": -1.0}, {"systems3": 1.0, "systems2": -1.0}):
+        weights = [contrast.get(one.term, 0.0) if one.effect == "fixed" else 0.0 for one in profile.quantities]
+        wanted = fit.test(contrast, method="lrt").to_pylist()[0]["statistic"]
+        assert profile.ratio(weights) == pytest.approx(wanted, rel=1e-6, abs=1e-6)

@@ -40,6 +40,7 @@ TESTS = ("auto", "wald", "t", "lrt", "bootstrap")
 DRAWS, FEWEST_DRAWS = 199, 49
 WORK = 6000  # ratings, over all pairs and criteria, up to which a bootstrap has all of its draws
 FIRST = 49  # draws of a bootstrap, after which those are left out that cannot change a decision
+SOURCES = 25  # pairs from whose null models draws are made, at most, where all pairs have the same correction
 SURE = 3.0  # standard errors
 RESIDUAL = {"probit": 1.0, "logit": math.pi**2 / 3, "cloglog": math.pi**2 / 6, "loglog": math.pi**2 / 6}
 
@@ -144,6 +145,11 @@ def latent_differences(
         return Differences(error=error, p_value=p_value, **parts), student.notes if student else (), None
     weights = [_weights(fit, found.combinations[i] - found.combinations[j]) for i, j in pairs]
     tested = [hypothesis(fit, own) for own in weights]
+    profile = cache(lambda: engine_module("fast").profile(on_rows(fit.problem, fit.estimates.rows)))
+
+    def over(own: dict[str, float]) -> list[float]:
+        return [own.get(one.term, 0.0) if one.effect == "fixed" else 0.0 for one in profile().quantities]
+
     draws: int | None = None
     answers: list[dict[str, Any]]
     if test == "lrt":
@@ -151,58 +157,82 @@ def latent_differences(
     else:
         if resampling is None:
             raise FitError("a bootstrap needs to know how to draw")
-        answers = _bootstrap(fit, tested, resampling)
+        answers = _bootstrap(fit, tested, resampling, lambda k: float(profile().ratio(over(weights[k]))))
         draws = max(answer["draws"] for answer in answers)
-    profile = cache(lambda: engine_module("fast").profile(on_rows(fit.problem, fit.estimates.rows)))
     intervals = [
-        _profile_interval(profile, own, answer["factor"]) for own, answer in zip(weights, answers, strict=True)
+        _profile_interval(profile, over, own, answer["factor"]) for own, answer in zip(weights, answers, strict=True)
     ]
     p_value = np.array([answer["p_value"] for answer in answers], dtype=float)
     notes = tuple(dict.fromkeys(note for answer in answers for note in answer["notes"]))
     return Differences(error=error, p_value=p_value, intervals=tuple(intervals), **parts), notes, draws
 
 
-def _profile_interval(profile: Callable[[], Any], weights: dict[str, float], factor: float) -> Interval:
+def _profile_interval(
+    profile: Callable[[], Any],
+    over: Callable[[dict[str, float]], list[float]],
+    weights: dict[str, float],
+    factor: float,
+) -> Interval:
     """Return the interval of a pair as a function of α: where the likelihood ratio reaches factor × quantile of χ²."""
     from scipy import stats
 
     def limits(alpha: float) -> tuple[float, float]:
-        known = profile()
-        own = [weights.get(one.term, 0.0) if one.effect == "fixed" else 0.0 for one in known.quantities]
-        limit = math.sqrt(factor * stats.chi2.isf(alpha, 1))
-        return known.end(own, -1, limit), known.end(own, 1, limit)
+        own, limit = over(weights), math.sqrt(factor * stats.chi2.isf(alpha, 1))
+        return profile().end(own, -1, limit), profile().end(own, 1, limit)
 
     return limits
 
 
-def _bootstrap(fit: Fit, tested: Sequence[Hypothesis], how: Resampling) -> list[dict[str, Any]]:
-    """Return the answer for each pair, from its own draws or from those of all pairs."""
-    pairs = len(tested)
+def _bootstrap(
+    fit: Fit, tested: Sequence[Hypothesis], how: Resampling, ratio: Callable[[int], float]
+) -> list[dict[str, Any]]:
+    """Return the answer for each pair, from its own draws or from those of all pairs.
+
+    Where pairs share their draws, these are made from the null models of some of them, and of the others only the
+    likelihood ratio is needed.
+    """
     wanted = how.draws or draws_for(fit.n_obs * how.families)
     early = how.draws is None
-    first, every = ((-(-n // pairs) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
+    sources = _spread(len(tested), SOURCES) if how.pooled else range(len(tested))
+    first, every = ((-(-n // len(sources)) if how.pooled else n) for n in (min(FIRST, wanted), wanted))
     given = bootstrap.larger_of(fit)
-    begun = [bootstrap.prepare(fit, one, how.seed, given) for one in tested]
+    begun = {
+        k: bootstrap.prepare(fit, tested[k], seed_of(how.seed, k) if how.pooled else how.seed, given) for k in sources
+    }
     plan = DrawPlan(every, how.seed, how.jobs, how.store, how.progress)
-    drawn = Together([comparison for comparison, _, _ in begun], plan)
-    ratios = drawn.until([first if early else every] * pairs)
+    drawn = Together([comparison for comparison, _, _ in begun.values()], plan)
+    ratios = drawn.until([first if early else every] * len(sources))
+    known = [begun[k][1:] if k in begun else (ratio(k), ()) for k in range(len(tested))]
 
     def answers() -> list[dict[str, Any]]:
-        together = np.concatenate(ratios).ravel()
-        answered = []
-        for (_, observed, notes), own in zip(begun, ratios, strict=True):
-            used = together if how.pooled else np.ravel(own)
-            answered.append(
-                bootstrap.corrected(observed, 1, used) | {"notes": notes, "factor": float(np.nanmean(used))}
-            )
-        return answered
+        together = [np.concatenate(ratios).ravel()] * len(tested) if how.pooled else [np.ravel(own) for own in ratios]
+        return [
+            bootstrap.corrected(observed, 1, used) | {"notes": notes, "factor": float(np.nanmean(used))}
+            for (observed, notes), used in zip(known, together, strict=True)
+        ]
 
     found = answers()
     clear = [not early or _is_clear(answer, how.levels) for answer in found]
     if all(clear):
         return found
-    ratios = drawn.until([first if sure and not how.pooled else every for sure in clear])
+    ratios = drawn.until([every] * len(sources) if how.pooled else [first if sure else every for sure in clear])
     return answers()
+
+
+def seed_of(seed: int, pair: int) -> int:
+    """Return the seed of a pair's draws: those that are taken together must not come from the same random numbers."""
+    return int(np.random.SeedSequence((seed, pair)).generate_state(1)[0])
+
+
+def _spread(pairs: int, most: int) -> list[int]:
+    """Return at most so many places of pairs, evenly spread.
+
+    Examples
+    --------
+    >>> _spread(3, 25), _spread(10, 4)
+    ([0, 1, 2], [0, 3, 6, 9])
+    """
+    return np.unique(np.linspace(0, pairs - 1, min(pairs, most)).round().astype(int)).tolist()
 
 
 def _is_clear(answer: dict[str, Any], levels: tuple[float, float]) -> bool:

@@ -37,6 +37,7 @@ __all__ = ["ClmProfile", "ClmmProfile", "LmProfile", "LmerProfile", "Profile", "
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 NOWHERE = 1e300  # stands for an infinite loss, with which no search can do anything
 END_STEPS, END_CLOSE = 40, 1e-4  # the latter in standard errors; what is left after the step is of its square
+RATIO_CLOSE = 3e-4  # gradient in standard errors: the log likelihood is then exact to 1e-6
 STEEPEST = 1e-5  # gradient that is left at an optimum: its log likelihood is then exact to 1e-8
 
 
@@ -74,6 +75,10 @@ class ClmProfile:
     def end(self, weights: Sequence[float], side: int, limit: float) -> float:
         """Return where the log likelihood of a combination of quantities has fallen by limit² / 2, or NaN."""
         return _end(self._loss, self._x, _usable(self._vcov), np.asarray(weights), side, limit)
+
+    def ratio(self, weights: Sequence[float]) -> float:
+        """Return the likelihood ratio of the hypothesis that a combination of quantities is zero."""
+        return _ratio(self._loss, self._x, _usable(self._vcov), np.asarray(weights))
 
     def at(self, k: int, value: float) -> float:
         """Return the highest log likelihood with quantity ``k`` held at a value."""
@@ -125,10 +130,18 @@ class ClmmProfile:
 
         ``weights`` has a number for each quantity, zero for standard deviations.
         """
+        return _end(self._laplace, self._x, self._inverse, self._whole(weights), side, limit)
+
+    def ratio(self, weights: Sequence[float]) -> float:
+        """Return the likelihood ratio of the hypothesis that a combination of coefficients is zero."""
+        return _ratio(self._laplace, self._x, self._inverse, self._whole(weights))
+
+    def _whole(self, weights: Sequence[float]) -> np.ndarray:
+        """Return weights of all parameters in the objective's scales, for a search that begins at the optimum."""
         self._laplace.modes = self._modes
         whole = np.zeros(self._x.size)
         whole[: self._mean] = np.asarray(weights)[: self._mean] / self._scale[: self._mean]
-        return _end(self._laplace, self._x, self._inverse, whole, side, limit)
+        return whole
 
     def at(self, k: int, value: float) -> float:
         """Return the highest log likelihood with quantity ``k`` held at a value."""
@@ -313,6 +326,29 @@ def _end(
         if size > 0 and step @ np.linalg.solve(B, step) < END_CLOSE**2:
             return float(weights @ (z + step))
     return np.nan
+
+
+def _ratio(objective: Objective, x: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> float:
+    """Return by how much twice the loss rises where ``weights @ x`` is zero instead of at its best.
+
+    The search begins where the quadratic model with the inverse Hessian has its constrained minimum, in coordinates in
+    which that model is a sphere.
+    """
+    from scipy.optimize import minimize
+
+    values, vectors = np.linalg.eigh(_positive(inverse))
+    root = vectors * np.sqrt(values)
+    along = root.T @ weights
+    start = x - root @ along * (weights @ x) / (along @ along)
+    free = root @ np.linalg.qr(along[:, None], mode="complete")[0][:, 1:]
+    least = objective(x)[0]
+
+    def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = objective(start + free @ t)
+        return (value, free.T @ gradient) if np.isfinite(value) else (NOWHERE, np.zeros(t.size))
+
+    done = minimize(loss, np.zeros(x.size - 1), jac=True, method="BFGS", options={"gtol": RATIO_CLOSE})
+    return max(0.0, 2.0 * float(done.fun - least))
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:
