@@ -137,12 +137,12 @@ EXAMPLES = {
 
 
 def in_lines(example: str) -> str:
-    """Return a command in lines of at most 80 columns, broken before an option so that it can still be pasted.
+    r"""Return a command in lines of at most 80 columns, broken before an option so that it can still be pasted.
 
     Examples
     --------
-    >>> print(in_lines("ordbridge fit ratings.csv --model clmm --formula 'rating ~ system + (1 | participant)' --quiet"))
-    ordbridge fit ratings.csv --model clmm \\
+    >>> print(in_lines("ordbridge fit file.csv --model clmm --formula 'rating ~ system + (1 | participant)' --quiet"))
+    ordbridge fit file.csv --model clmm \
         --formula 'rating ~ system + (1 | participant)' --quiet
     """
     lines = [""]
