@@ -594,3 +594,13 @@ def test_none_among_numbers_is_a_missing_number(tmp_path: Path) -> None:
     rows = [(f"t{i}", s, "None" if i % 9 == 0 else -((i * 7 + k) % 25)) for i in range(40) for k, s in enumerate("AB")]
     found = ob.check(csv(tmp_path / "f.csv", "seg_id,system,score", rows), participant="none")
     assert not {one.code for one in found.findings if one.severity == "error"}
+
+
+def test_which_criterion_may_be_better_when_low_is_said_so_that_it_can_be_typed(tmp_path: Path) -> None:
+    """Who reads the answer sees it: it was among the notes, and its advice turned all criteria round."""
+    rows = [(rater, item, system, rating, rating % 2) for rater, item, system, rating in ROWS]
+    found = ob.read(csv(tmp_path / "f.csv", "rater,item,system,fluency,hallucination", rows))
+    (said,) = (one for one in found.notes if one.code == "higher-taken-for-better")
+    assert said.severity == "warning" and "lower_is_better='hallucination'" in said.text
+    turned = ob.read(tmp_path / "f.csv", lower_is_better="hallucination")
+    assert turned.lower_is_better == ("hallucination",)

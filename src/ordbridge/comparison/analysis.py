@@ -14,7 +14,7 @@ from ordbridge.comparison.differences import Differences, correlation, ranked_pa
 from ordbridge.comparison.fitting import Fitter, first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
-from ordbridge.comparison.predictors import DOCUMENT, TRIAL, interaction, slope, with_predictors
+from ordbridge.comparison.predictors import DOCUMENT, TRIAL, interaction, order_mixed, slope, with_predictors
 from ordbridge.comparison.scale import Scale, on_grid, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
@@ -31,6 +31,7 @@ from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
+FEW_RATINGS = 3  # of a system, beside others with several times as many
 OPEN = {"bootstrap": "bootstrap that so few levels need", "lrt": "likelihood ratio tests"}
 
 
@@ -158,11 +159,25 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
 
 def _beside_the_system(asked: Request, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> list[Finding]:
     """Say what blocks, covariates and the order of trials do."""
-    notes = [noticed("adjusted-for", names=list(asked.beside))] if asked.beside else []
+    notes = [_adjusted(asked, means, numbers)] if asked.beside else []
     notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
     notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    mixed = (order_mixed(name, numbers) for name in asked.orders)
     effects = (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders))
-    return [*notes, *filter(None, effects)]
+    return [*notes, *filter(None, (*mixed, *effects))]
+
+
+def _adjusted(asked: Request, means: ExpectedRatings, numbers: pa.Table) -> Finding:
+    """Say what the adjustment does to the two systems rated highest; who asked for it should see that at once."""
+    rating = numbers["rating"].to_numpy()
+    systems, code = np.unique(np.array(numbers["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
+    plain = np.bincount(code, rating) / np.bincount(code)
+    first, second = np.argsort(-means.estimate, kind="stable")[:2]
+    return noticed(
+        "adjusted-for", severity="warning" if asked.covariates else "note", names=list(asked.beside),
+        first=str(systems[first]), second=str(systems[second]), raw=float(plain[first] - plain[second]),
+        adjusted=float(means.estimate[first] - means.estimate[second]),
+    )  # fmt: skip
 
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
@@ -203,6 +218,11 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
+    counts = np.bincount(system)
+    if thin := [name for name, n in zip(names, counts, strict=True) if n < FEW_RATINGS <= counts.max() / 2]:
+        notes.append(
+            noticed("few-ratings-of-system", names=thin, verb="has" if len(thin) == 1 else "have", n=int(counts.min()))
+        )
     if DOCUMENT in groups:
         number = int(groups[DOCUMENT].max()) + 1
         notes.append(noticed("items-within-documents", column=asked.document, n=number))

@@ -45,7 +45,7 @@ from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
-from ordbridge.preferences import PreferenceComparison, compare_preferences
+from ordbridge.preferences import PreferenceComparison, compare_preferences, pair_table
 from ordbridge.reading import RatingTable, check, read
 from ordbridge.reading.parts import listed
 from ordbridge.reading.preferences import Preferences, PreferencesFound
@@ -293,13 +293,17 @@ def _without_system(ratings: RatingTable) -> str:
 
 def _preferences(data: Preferences, adjust: str, asked: Request, options: CompareOptions) -> PreferenceComparison:
     """Hand comparisons over; what only ratings have is refused."""
-    only = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
+    only: dict[str, Any] = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
     only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
-    only |= {"adjust": adjust if adjust == "tukey" else None}
+    only |= {"adjust": adjust if adjust == "tukey" else None, "draws": options.draws, "overall": options.overall}
+    only |= {"blocks": options.blocks, "covariates": asked.covariates or None, "magnitude": options.magnitude or None}
     if given := [name for name, value in only.items() if value is not None]:
         raise InputError(f"{data.source} has comparisons, and {arg(given[0])} is for ratings; leave it out")
     settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
-    return compare_preferences(data, conf_level=asked.conf_level, **settings)
+    table = pair_table(data)
+    return compare_preferences(
+        table if options.by is None else table.by(options.by), conf_level=asked.conf_level, **settings
+    )
 
 
 def _question(

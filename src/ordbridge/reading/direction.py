@@ -36,7 +36,7 @@ def directed(ratings: RatingTable, asked: bool | str | Sequence[str] | None) -> 
     notes: list[Finding] = [noticed("lower-is-better", name, column=parts[name][0]) for name in lower]
     if asked is None:
         notes += [
-            noticed("higher-taken-for-better", name, column=column)
+            noticed("higher-taken-for-better", name, column=column, which=name or True)
             for name, (column, _) in parts.items()
             if name not in lower and may_be_lower(column)
         ]
