@@ -67,7 +67,7 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
-ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
+ANSWERED = ("systems-share-no-items", "systems-differ-in-block", "several-criteria")  # by what is done about it
 FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
 THESE = "The answer is not about others."

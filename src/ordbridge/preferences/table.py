@@ -19,7 +19,7 @@ from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated, listed
 from ordbridge.support.linked import linked
-from ordbridge.support.naming import arg
+from ordbridge.support.naming import arg, in_python
 
 __all__ = ["PairTable", "one_sided", "pair_table", "require_answers", "require_connected"]
 
@@ -215,7 +215,7 @@ def pair_table(
     if first is None and second is None and outcome is None:
         roles = {"participant": rater, "item": item} | reading
         try:
-            read(data, **{name: value for name, value in roles.items() if value is not None})
+            ratings = read(data, **{name: value for name, value in roles.items() if value is not None})
         except PreferencesFound as refusal:
             if refusal.preferences is None:
                 raise InputError(
@@ -224,8 +224,8 @@ def pair_table(
                 ) from None
             return _of_reader(refusal.preferences)
         raise InputError(
-            f"no comparisons were recognised; give {arg('first')}, {arg('second')} and {arg('outcome')} with names of "
-            "columns"
+            f"no comparisons were recognised in {ratings.source}; name the columns system_a, system_b and winner, or in "
+            f"Python give {in_python('first')}, {in_python('second')} and {in_python('outcome')}"
         )
     if first is None or second is None or outcome is None:
         raise InputError(
