@@ -155,8 +155,8 @@ def analyse(
     proportion("epsilon", epsilon, ends=True)
     if unknown := [name for name in covariates or () if name not in read.extras]:
         raise InputError(
-            f"{arg('covariates', unknown)}: no such column, or it has several values for one text; there "
-            f"{'is ' + listed([*read.extras]) if read.extras else 'is no further column'}"
+            f"{arg('covariates', unknown)}: no such column, or it has several values for one text; "
+            f"{'there is ' + listed([*read.extras]) if read.extras else 'there is no further column'}"
         )
     noticed: list[Finding] = []
 
