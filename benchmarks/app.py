@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +22,7 @@ from playwright.sync_api import sync_playwright
 from ordbridge.app.next_study import power_at_once
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-LOADS, STEPS = 5, 29
+LOADS, STEPS, LARGE = 5, 29, 27_000_000
 ROUND_TRIP = """async ([name, values]) => { const slider = document.getElementById(name), spent = [];
     for (const value of values) spent.push(await new Promise(done => {
         const began = performance.now();
@@ -70,6 +71,17 @@ def told(what: str, spent: list[float]) -> None:
     print(f"| {what} | {median(ordered):.0f} ms | {tail:.0f} ms | {ordered[-1]:.0f} ms | {len(ordered)} |")
 
 
+def large_file(path: Path) -> int:
+    """Write 27 MB of ratings; return how many."""
+    lines, size, n = ["annotator_id,document_id,system,rating,comment\n"], 0, 0
+    while size < LARGE:
+        who, what = f"worker_{n % 300:04d}", f"newstest-2021-{n // 4 % 3000:05d}"
+        lines.append(f"{who},{what},system-{'ABCD'[n % 4]},{1 + n * 7 % 5},ok\n")
+        size, n = size + len(lines[-1]), n + 1
+    path.write_text("".join(lines), encoding="utf-8")
+    return n
+
+
 def main() -> None:
     """Start the page and measure it."""
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -83,7 +95,7 @@ def main() -> None:
         tabs = [opened(browser, address) for _ in range(LOADS)]
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
         print(f"{os.cpu_count()} cores, load {load:.1f}; from the command to the address: {start:.1f} s\n")
-        print("| what | median | 95 % below | slowest | times |")
+        print("| what | median | 95% below | slowest | times |")
         print("|---|---|---|---|---|")
         told("first paint", [paint for _, paint in tabs])
         first, second = tabs[0][0], tabs[1][0]
@@ -94,6 +106,12 @@ def main() -> None:
         told("the same, while another tab simulates", moved(first, "high"))
         told("processor time of the formula, items moved", computed("items", list(range(110, 310, 10))))
         told("the same, difference moved", computed("points", [round(0.05 * step, 2) for step in range(9, 29)]))
+        n = large_file(Path(folder) / "large.csv")
+        began = time.perf_counter()
+        second.click("#tab-analyse")
+        second.set_input_files("#file", Path(folder) / "large.csv")
+        second.wait_for_selector("#file-status:has-text('Read large.csv')", timeout=600_000)
+        print(f"\n{LARGE / 1e6:.0f} MB, {n:,} ratings, read and checked: {time.perf_counter() - began:.1f} s")
         browser.close()
         app.terminate()
         app.communicate()

@@ -35,7 +35,7 @@ def test_read_says_what_it_took_and_writes_one_row_per_rating(
     assert main(["read", written(wide, tmp_path / "wide.csv", sep=";"), "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Read 288 ratings from wide.csv.\n")
-    assert "Columns: participant: the names of the columns (P01, P02," in shown
+    assert "Columns: participant: column names (P01, P02," in shown
     assert "Columns are separated by semicolons" in shown and f"wrote {out}" in shown
     again = ob.read(out)
     key = ["participant", "item", "system"]

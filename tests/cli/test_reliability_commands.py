@@ -47,7 +47,7 @@ def test_reliability_answers_first_and_has_everything_in_its_details(command, ra
     assert code == 0
     out = " ".join(out.split())
     assert out.startswith("adequacy: raters agree moderately (Krippendorff's alpha .72, 95% CI .40 to .86, ordinal).")
-    assert "! adequacy, no: the group has one rater ('P3')" in out
+    assert "! adequacy, no; fluency, no: the group has one rater ('P3')" in out
     assert "Fleiss' κ" not in out
     code, out, _ = command("reliability", ratings_file, *options, "--group", "native", "--details")
     assert code == 0
@@ -81,8 +81,8 @@ def test_a_crowd_fits_on_one_screen(command, tmp_path):
     code, out, _ = command("reliability", _write(tmp_path / "crowd.csv", ["item", "participant", "rating"], rows))
     assert code == 0
     assert out.count("\n") <= 20
-    assert "Averages over 5.0 ratings of each item are reliable (.8" in out
-    assert "60 raters, 300 items; 1,500 ratings, 5.0 per item." in out
+    assert "Averages over 5 ratings of each item are reliable (.8" in out
+    assert "60 raters, 300 items; 1,500 ratings, 5 per item." in out
 
 
 def test_reliability_reads_its_file_once(command, ratings_file, monkeypatch):

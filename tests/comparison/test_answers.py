@@ -452,3 +452,11 @@ def test_of_two_systems_with_errors_the_one_with_fewer_is_called_better(study):
     counted = study(quality=(0.0, 1.0)).rename(columns={"rating": "errors"})
     answer = ob.compare(counted, rating="errors", engine="fast").answer
     assert answer.startswith("A is better: rated ") and "points lower than B" in answer
+
+
+def test_long_names_of_many_systems_are_counted_in_the_answer() -> None:
+    table = ob.datasets.summaries()
+    names = {name: f"{name}-checkpoint-0000012000-seed-7" for name in table["system"].unique()}
+    table["system"] = table["system"].map(names)
+    table["rating"] = [1 + n * 7 % 5 for n in range(len(table))]
+    assert "No clear difference between 4 systems" in ob.compare(table, engine="fast").answer

@@ -45,7 +45,8 @@ def test_overall_is_the_analysis_of_the_weighted_mean() -> None:
         assert [row["system_a"], row["system_b"]] == [expected["system_a"], expected["system_b"]]
         assert row["p_value"] == pytest.approx(expected["p_value"], rel=1e-6)
     (said,) = (one for one in found.findings if one.code == "overall-weights")
-    assert "fluency (75%) and coverage (25%), in points, over 480 ratings" in said.text
+    assert "fluency 75% and coverage 25%, in points, over 480 ratings" in said.text
+    assert found.answer.splitlines()[-1].startswith("overall (fluency 75% and coverage 25%): ")
     assert compared(table).criteria == ("fluency", "coverage")  # only if asked
 
 
@@ -85,7 +86,7 @@ def test_other_scales_and_directions_are_put_on_one(tmp_path: Path, capsys: pyte
     ]
     assert main([*words, "--overall", "fluency=2", "coverage=1"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "overall: D is rated highest" in shown and "fluency (67%) and coverage (33%)" in shown
+    assert "overall (fluency 67% and coverage 33%): D is rated highest" in shown
 
 
 def test_weights_that_cannot_be() -> None:
@@ -110,6 +111,9 @@ def test_the_quick_answer_says_what_is_open() -> None:
     assert quick.pairs["p_adjusted"].to_pylist() == whole.pairs["p_adjusted"].to_pylist()
     assert set(quick.pairs["latent_p_value"].to_pylist()) == {None} != set(whole.pairs["latent_p_value"].to_pylist())
     (said,) = (one for one in quick.findings if one.code == "quick-answer")
+    assert said.severity == "warning" and not said.subject
+    first = next(one for one in quick.findings if one.severity == "warning")
+    assert first == said and "this is the quick answer" in str(quick).lower()
     assert "R's ordinal model" in said.text
     latent = ob.compare(table, estimand="latent", engine="fast", options=CompareOptions(quick=True))
     assert set(latent.pairs["test"].to_pylist()) == {"t"}

@@ -199,6 +199,38 @@ def test_items_of_one_document_are_not_independent() -> None:
     assert found[-1] == pytest.approx(p, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("first", "code", "share"), [(1.0, "order-confounded", 0), (0.9, "order-mixed", 0), (0.5, None, 1)]
+)
+def test_systems_that_were_always_shown_first_are_named(first: float, code: str | None, share: int) -> None:
+    """Two places, the second 8 points worse: only where both systems have both is its effect theirs no more."""
+    table = study(3, shift=0.0)
+    random = np.random.default_rng(5)
+    early = random.random(len(table)) < np.where(table.system == "A", first, 1 - first)
+    table = table.assign(position=np.where(early, 1, 2), rating=table.rating - np.where(early, 0.0, 8.0))
+    found = compared(table, blocks="none")
+    assert {one.code for one in found.findings if one.code.startswith("order-")} == ({code} if code else set())
+    effect = [one.values["estimate"] for one in found.findings if one.code == "covariate-effect"]
+    assert len(effect) >= share and all(one < 0 for one in effect)
+
+
+def test_an_adjustment_stands_beside_the_plain_means_and_few_ratings_are_named() -> None:
+    """B's texts are longer, and length is all that is better about them."""
+    table = study(4, shift=0.0)
+    length = table.place + np.where(table.system == "B", 30, 0)
+    table = table.assign(length=length, rating=table.rating + length)
+    found = compared(table, blocks="none", covariates="length")
+    (said,) = (one for one in found.findings if one.code == "adjusted-for")
+    plain = table.groupby("system").rating.mean()
+    top, other = found.ranking["system"].to_pylist()
+    assert said.severity == "warning" and said.values["raw"] == pytest.approx(plain[top] - plain[other])
+    assert abs(said.values["adjusted"]) < 5 < 25 < abs(said.values["raw"])
+    assert "few-ratings-of-system" not in codes(found.findings)
+    lone = pd.concat([table, table[:1].assign(system="Z")])
+    (few,) = (one for one in compared(lone, blocks="none").findings if one.code == "few-ratings-of-system")
+    assert few.values["names"] == ["Z"] and few.values["n"] == 1
+
+
 def test_languages_are_never_pooled_in_silence() -> None:
     table = study(3, shift=0.0)
     table["language"] = np.where(table.place % 2 == 0, "de", "en")

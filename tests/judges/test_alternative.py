@@ -195,7 +195,7 @@ def test_size_and_power():
         (lambda t: t[t["kind"] == "judge"], {}, "all ratings are the judge's"),
         (lambda t: t[t["participant"].isin(["P0", "gpt"])], {}, "rated by the judge and by 2 people"),
         (lambda t: t.head(50), {}, "nobody rated 30 texts beside others"),
-        (lambda t: t, {"epsilon": "small"}, "is not a number"),
+        (lambda t: t, {"epsilon": "small"}, "must lie between 0 and 1"),
         (lambda t: t, {"score": "f1"}, "score='f1' is not known"),
         (lambda t: t.assign(rating=t["rating"].astype(str) + "!"), {"score": "rmse"}, "needs numbers or ordered"),
         (lambda t: pd.concat([t, t[t["kind"] == "judge"].assign(participant="llama")]), {}, "several judges"),

@@ -73,7 +73,7 @@ def test_short_names_of_numbers(fits: dict[str, ob.Fit]) -> None:
     assert (fit.aic, fit.bic, fit.loglik) == (row["aic"], row["bic"], row["loglik"])
     assert list(fit.coef)[-2:] == ["systemB", "scale: systemB"]
     assert fit.coef["systemB"] == fit.tidy()["estimate"][4].as_py()
-    assert [label.get_text() for label in fit.plot().axes[0].get_yticklabels()] == ["systemB"]
+    assert [label.get_text() for label in fit.plot().axes[0].get_yticklabels()] == ["system = B"]
 
 
 def damaged(kept: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

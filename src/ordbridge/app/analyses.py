@@ -25,6 +25,7 @@ LINES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 BEGINNING = 2**19  # bytes of a long file of lines in which its columns are looked for
 SHOWN_ROWS = 6
 MOST_NAMES = 100
+ANSWERED = ("few-raters", "several-criteria")  # by the comparison on the same page
 
 
 def write_demo(folder: Path) -> str:
@@ -77,7 +78,7 @@ def recognise(given: Given) -> dict[str, Any]:
         "recognised": {role: table.recognised.get(role, "") for role in ROLES},
         "others": [name for name in columns if name in table.table.column_names and name not in ROLES],
         "notes": [note.text for note in table.notes],
-        "checks": checks.to_pylist(),
+        "checks": [row for row in checks.to_pylist() if row["code"] not in ANSWERED],
         "systems": counts["system"][:MOST_NAMES],
         "criteria": counts["criterion"][:MOST_NAMES],
         "counts": {role: len(names) for role, names in counts.items()},

@@ -166,7 +166,10 @@ async function showResult(place, result) {
   if (drawn) shown.append(drawn);
   shown.append(...result.tables.map(grid));
   if (result.counted) shown.append(make("p", result.counted, {class: "counted"}));
-  for (const {severity, text} of result.findings) shown.append(make("p", text, {class: severity === "note" ? "soft" : severity}));
+  const told = [...$("notes").children].map(note => note.textContent); // beside what was recognised
+  for (const {severity, text} of result.findings) {
+    if (!told.includes(text)) shown.append(make("p", text, {class: severity === "note" ? "soft" : severity}));
+  }
   shown.append(...parts(result));
   place.replaceChildren(shown);
   announce(result.headline);

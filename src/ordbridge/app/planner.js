@@ -113,7 +113,7 @@ async function move() {
     const asked = sliders(), found = await post("/power", asked);
     last = [found, asked.items, confirmed?.of === same(asked) ? confirmed : null];
     draw(...last);
-    const money = found.cost ? `, for ${found.cost}` : "";
+    const money = found.cost ? `, ${/^\d/.test(found.cost) ? "cost" : "for"} ${found.cost}` : "";
     $("power").textContent = `about ${Math.round(100 * found.power)}% power: ${many(found.ratings, "rating")} by ` +
       `${many(found.participants, "participant")}${money}`;
     $("affordable").textContent = found.affordable ? `${found.affordable.money} buys ${many(found.affordable.items, "item")}: about ` +

@@ -14,7 +14,7 @@ from ordbridge.comparison.differences import Differences, correlation, ranked_pa
 from ordbridge.comparison.fitting import Fitter, first_to_trust, linear_fitter
 from ordbridge.comparison.latent import Resampling, latent_differences, latent_spread, latent_test
 from ordbridge.comparison.points import ExpectedRatings, PairTest, expected_ratings, means_of, point_tests
-from ordbridge.comparison.predictors import DOCUMENT, TRIAL, interaction, slope, with_predictors
+from ordbridge.comparison.predictors import DOCUMENT, TRIAL, interaction, order_mixed, slope, with_predictors
 from ordbridge.comparison.scale import Scale, on_grid, read_magnitudes, read_scale
 from ordbridge.comparison.structure import FEW, ChosenModel, choose
 from ordbridge.comparison.student import StudentDf, degrees_of_freedom, needs_student
@@ -31,6 +31,7 @@ from ordbridge.support.naming import arg
 from ordbridge.support.progress import Progress
 
 ESTIMANDS = ("points", "latent")
+FEW_RATINGS = 3  # of a system, beside others with several times as many
 OPEN = {"bootstrap": "bootstrap that so few levels need", "lrt": "likelihood ratio tests"}
 
 
@@ -158,11 +159,32 @@ def _check_systems(column: pa.ChunkedArray, reference: str | None) -> None:
 
 def _beside_the_system(asked: Request, means: ExpectedRatings, numbers: pa.Table, fitter: Fitter) -> list[Finding]:
     """Say what blocks, covariates and the order of trials do."""
-    notes = [noticed("adjusted-for", names=list(asked.beside))] if asked.beside else []
+    notes = [_adjusted(asked, means, numbers)] if asked.beside else []
     notes += [interaction(block, means, numbers, fitter) for block in asked.blocks]
     notes += [interaction(name, means, numbers, fitter) for name in asked.covariates if name == TRIAL]
+    mixed = (order_mixed(name, numbers) for name in asked.orders)
     effects = (slope(name, means, numbers, fitter) for name in (*asked.covariates, *asked.orders))
-    return [*notes, *filter(None, effects)]
+    return [*notes, *filter(None, (*mixed, *effects))]
+
+
+def _adjusted(asked: Request, means: ExpectedRatings, numbers: pa.Table) -> Finding:
+    """Say what the adjustment does to the two systems rated highest; who asked for it should see that at once."""
+    rating = numbers["rating"].to_numpy()
+    systems, code = np.unique(np.array(numbers["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
+    plain = np.bincount(code, rating) / np.bincount(code)
+    first, second = np.argsort(-means.estimate, kind="stable")[:2]
+    return noticed(
+        "adjusted-for", severity="warning" if asked.covariates else "note", names=list(asked.beside),
+        first=str(systems[first]), second=str(systems[second]), raw=float(plain[first] - plain[second]),
+        adjusted=float(means.estimate[first] - means.estimate[second]),
+    )  # fmt: skip
+
+
+def _thin(names: Sequence[str], counts: np.ndarray) -> list[Finding]:
+    """Say which systems have hardly any ratings, beside others that have more."""
+    thin = [name for name, n in zip(names, counts, strict=True) if n < FEW_RATINGS <= counts.max() / 2]
+    verb = "has" if len(thin) == 1 else "have"
+    return [noticed("few-ratings-of-system", names=thin, verb=verb, n=int(counts.min()))] if thin else []
 
 
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
@@ -183,8 +205,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         means = means_of(fitter(linear, asked.formula, numbers), asked.formula)
     else:
         means = expected_ratings(rating, system, names, groups, fitter, beside)
-    constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
-    if asked.formula is None:
+        constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
         estimate = np.where(constant, [rating[system == k].mean() for k in range(len(names))], means.estimate)
         error = np.where(constant, np.nan, means.std_error)
         means = replace(means, estimate=estimate, std_error=error)
@@ -203,18 +224,17 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
+    notes += _thin(names, np.bincount(system))
     if DOCUMENT in groups:
         number = int(groups[DOCUMENT].max()) + 1
         notes.append(noticed("items-within-documents", column=asked.document, n=number))
     notes += _beside_the_system(asked, means, numbers, fitter)
     if asked.magnitude:
-        alone = [] if "participant" in groups else [noticed("modulus-unknown")]
-        notes += [noticed("magnitudes"), *alone]
+        notes += [noticed("magnitudes"), *([] if "participant" in groups else [noticed("modulus-unknown")])]
     if asked.quick and scale.ordinal:
         notes.append(noticed("quick-answer", open="what R's ordinal model says of the same pairs"))
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
-    about = {name: number for one in tests for name, number in one.about.items()}
     return Analysis(
         criterion=criterion,
         ratings=ready,
@@ -232,7 +252,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         model="lm" if means.fit is None or means.fit.problem.model == "lm" else "lmer",
         fit=means.fit,
         latent=latent,
-        about=about,
+        about={name: number for one in tests for name, number in one.about.items()},
         notes=tuple(dict.fromkeys((*notes, *said))),
     )
 
@@ -314,7 +334,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
     if asked.quick and asked.test == "auto" and test in ("bootstrap", "lrt"):
-        notes.append(noticed("quick-answer", severity="warning", open=f"the {OPEN[test]}"))
+        notes.append(noticed("quick-answer", open=f"the {OPEN[test]}"))
         test = "wald" if fit.problem.model == "clm" else "t"
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():

@@ -45,7 +45,7 @@ from ordbridge.models.engines import engine_name
 from ordbridge.models.fit import Fit
 from ordbridge.models.kinds import KINDS
 from ordbridge.models.prepare import LINKS
-from ordbridge.preferences import PreferenceComparison, compare_preferences
+from ordbridge.preferences import PreferenceComparison, compare_preferences, pair_table
 from ordbridge.reading import RatingTable, check, read
 from ordbridge.reading.parts import listed
 from ordbridge.reading.preferences import Preferences, PreferencesFound
@@ -67,7 +67,8 @@ SET_ASIDE = (
     "no-criterion",
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
-ANSWERED = ("systems-share-no-items", "systems-differ-in-block")  # by what is done about it
+ANSWERED = ("systems-share-no-items", "systems-differ-in-block", "several-criteria")  # by what is done about it
+QUICK = "quick-answer"  # said once for all criteria, and first
 FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
 THESE = "The answer is not about others."
@@ -293,13 +294,17 @@ def _without_system(ratings: RatingTable) -> str:
 
 def _preferences(data: Preferences, adjust: str, asked: Request, options: CompareOptions) -> PreferenceComparison:
     """Hand comparisons over; what only ratings have is refused."""
-    only = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
+    only: dict[str, Any] = {"model": asked.model, "formula": asked.formula, "reference": asked.reference}
     only |= {"estimand": None if asked.estimand == "points" else asked.estimand}
-    only |= {"adjust": adjust if adjust == "tukey" else None}
+    only |= {"adjust": adjust if adjust == "tukey" else None, "draws": options.draws, "overall": options.overall}
+    only |= {"blocks": options.blocks, "covariates": asked.covariates or None, "magnitude": options.magnitude or None}
     if given := [name for name, value in only.items() if value is not None]:
         raise InputError(f"{data.source} has comparisons, and {arg(given[0])} is for ratings; leave it out")
     settings = {"adjust": adjust, "correct": options.correct, "link": options.link, "engine": asked.engine}
-    return compare_preferences(data, conf_level=asked.conf_level, **settings)
+    table = pair_table(data)
+    return compare_preferences(
+        table if options.by is None else table.by(options.by), conf_level=asked.conf_level, **settings
+    )
 
 
 def _question(
@@ -466,7 +471,8 @@ def _result(
         said += _stable(stable, len(answer.systems))
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
-        its_own = (*_out_of_reach(answer, its, alpha), *_why(answer), *answer.notes)
+        own_notes = (one for one in answer.notes if one.code != QUICK)
+        its_own = (*_out_of_reach(answer, its, alpha), *_why(answer), *own_notes)
         said += [replace(one, subject=answer.criterion or "") for one in its_own]
     rows["criteria_together"] += criteria_rows(answers, asked.conf_level)
     comparisons = [len(answer.differences.pairs) for answer in answers]
@@ -482,7 +488,8 @@ def _result(
         fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
     )
     disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
-    kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
+    open_still = dict.fromkeys(one for answer in answers for one in answer.notes if one.code == QUICK)
+    kept = (*open_still, *disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
     return replace(made, findings=worst_first(kept))
 
 

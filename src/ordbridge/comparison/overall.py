@@ -107,7 +107,7 @@ def overall_ratings(
         raise InputError("overall: no text has ratings on all criteria by the same rater; leave overall out")
     kept = table.take(pa.array(places))
     kept = kept.set_column(kept.column_names.index("rating"), "rating", pa.array(rating))
-    share = [f"{name} ({weight:.0%})" for name, weight in weights.items()]
+    share = [f"{name} {weight:.0%}" for name, weight in weights.items()]
     unit = "points" if alike else "standard deviations of each criterion"
     return kept, found("overall-weights", weights=share, unit=unit, n=len(places))
 

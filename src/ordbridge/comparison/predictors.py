@@ -31,6 +31,8 @@ DOCUMENT = "document"
 MOST_BLOCKS = 30  # values of a column that is recognised as a block
 UNEVEN = 0.05  # difference between systems in the share of a block, from which on it is in the model
 MOST_PLACES = 2_000  # of a recognised order
+UNLIKE = 0.2  # share of an order's variance that lies between systems, from which on both are mixed
+APART = 0.999  # the same share where they cannot be told apart at all
 MOST_RATINGS = 50_000  # with more of them no further model is fitted for an order that nobody asked for
 LEVEL = 0.05  # below it, an effect is said to be there
 TRIAL = "trial_order"
@@ -187,9 +189,24 @@ def recognised_orders(table: pa.Table, skip: Collection[str]) -> tuple[str, ...]
         kind = table.schema.field(name).type
         if name in ROLES or name in skip or not {*name_words(name)} & ORDERS:
             continue
-        if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and 3 <= len(table[name].unique()) <= MOST_PLACES:
+        if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and 2 <= len(table[name].unique()) <= MOST_PLACES:
             found.append(name)
     return tuple(found)
+
+
+def order_mixed(name: str, table: pa.Table) -> Finding | None:
+    """Say where systems were not seen in the same places: then a difference may be one of place."""
+    known = table.filter(pc.is_valid(table[name]))
+    place = known[name].cast(pa.float64()).to_numpy()
+    systems, code = np.unique(np.array(known["system"].to_pylist(), dtype=object).astype(str), return_inverse=True)
+    means = np.bincount(code, place) / np.bincount(code)
+    if not place.size or np.ptp(place) == 0 or (share := float(means[code].var() / place.var())) < UNLIKE:
+        return None
+    low, high = int(means.argmin()), int(means.argmax())
+    return noticed(
+        "order-confounded" if share > APART else "order-mixed",
+        name=name, first=str(systems[low]), low=float(means[low]), last=str(systems[high]), high=float(means[high]),
+    )  # fmt: skip
 
 
 def with_trial_order(table: pa.Table) -> pa.Table:

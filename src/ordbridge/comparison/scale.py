@@ -63,14 +63,14 @@ class Scale:
         if self.kind == "magnitude":
             return f"of magnitudes from {np.exp(self.scores[0]):.4g} to {np.exp(self.scores[-1]):.4g}"
         if self.kind == "slider":
-            return f"whose ratings run from {self.scores[0]:g} to {self.scores[-1]:g}"
+            return f"whose ratings run from {self.scores[0]:.4g} to {self.scores[-1]:.4g}"
         if len(self.labels) == 2:
             return f"of {self.labels[0]} and {self.labels[1]}"
         numbered = [f"{score:g}" for score in self.scores]
         if len(numbered) == 1:
             return f"of which only {self.labels[0]} was used"
         if list(self.labels) == numbered:
-            return f"from {numbered[0]} to {numbered[-1]}"
+            return f"from {self.scores[0]:.4g} to {self.scores[-1]:.4g}"
         ends = [f"{number} ({label})" for number, label in zip(numbered, self.labels, strict=True)]
         return f"from {ends[0]} to {ends[-1]}"
 

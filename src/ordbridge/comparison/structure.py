@@ -110,12 +110,12 @@ def _bars(group: str, slopes: bool, found: RandomEffects) -> list[str]:
     """Return the bars of one group: its intercept, or its slopes or interaction as they are in the maximal model."""
     if not slopes:
         return [f"(1 | {group})"]
-    return [str(bar) for bar in parse(found.maximal).random if next(names(bar.group)) == group]
+    return [str(bar) for bar in parse(found.maximal).random if names(bar.group)[0] == group]
 
 
 def _with_slopes(found: RandomEffects) -> set[str]:
     """Return the groups that have a slope of the system, or an interaction with it, in the supported model."""
-    return {next(names(bar.group)) for bar in parse(found.supported).random if "system" in str(bar)}
+    return {names(bar.group)[0] for bar in parse(found.supported).random if "system" in str(bar)}
 
 
 def _sizes(column: pa.ChunkedArray) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ordbridge.comparison.family import NAMES
+from ordbridge.comparison.overall import OVERALL
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.escaping import shortened
 from ordbridge.support.formatting import listed, p_text
@@ -116,7 +117,14 @@ def headline(comparison: Comparison, criterion: str | None) -> str:
     about, verdict = about_these(design), _verdict(comparison, criterion, design)
     if about and verdict.startswith(("No clear difference", "Every rating")):
         verdict = verdict[0].lower() + verdict[1:]
-    return _prefixed(criterion, about + verdict)
+    return _prefixed(criterion, about + verdict, _weights(comparison, criterion))
+
+
+def _weights(comparison: Comparison, criterion: str | None) -> str:
+    """Return the weights of a ranking over all criteria, in parentheses; nothing for one criterion."""
+    said = [one for one in comparison.findings if one.code == "overall-weights"] if criterion == OVERALL else []
+    weights = listed(said[0].values["weights"]) if said else ""
+    return f" ({weights})" if 0 < len(weights) <= MOST_LETTERS else ""
 
 
 def _verdict(comparison: Comparison, criterion: str | None, design: dict[str, Any]) -> str:
@@ -281,5 +289,5 @@ def _minus(number: float | None) -> float | None:
     return None if number is None else -number
 
 
-def _prefixed(criterion: str | None, text: str) -> str:
-    return text if criterion is None else f"{shortened(criterion, LONGEST)}: {text}"
+def _prefixed(criterion: str | None, text: str, more: str = "") -> str:
+    return text if criterion is None else f"{shortened(criterion, LONGEST)}{more}: {text}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 RESERVED = re.compile(
@@ -140,26 +141,27 @@ class Formula:
         return tuple(dict.fromkeys(name for bar in self.random for name in names(bar.group)))
 
 
-def names(node: Node) -> Iterator[str]:
-    """Yield the columns in an expression, in order.
+@lru_cache(maxsize=4096)  # every fit of a simulation asks again
+def names(node: Node) -> tuple[str, ...]:
+    """Return the columns in an expression, in order.
 
     Examples
     --------
     >>> from ordbridge.formula import parse
-    >>> list(names(parse("log(y) ~ a:b").fixed[0].term))
-    ['a', 'b']
+    >>> names(parse("log(y) ~ a:b").fixed[0].term)
+    ('a', 'b')
     """
     match node:
         case Name(name):
-            yield name
+            return (name,)
         case Call(_, arguments):
-            for argument in arguments:
-                yield from names(argument)
+            return tuple(name for argument in arguments for name in names(argument))
         case Unary(_, inner) | Paren(inner):
-            yield from names(inner)
+            return names(inner)
         case Binary(_, left, right):
-            yield from names(left)
-            yield from names(right)
+            return (*names(left), *names(right))
+        case _:  # a number
+            return ()
 
 
 def renamed(formula: Formula, new: Mapping[str, str]) -> Formula:

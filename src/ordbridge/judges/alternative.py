@@ -14,7 +14,7 @@ from ordbridge.judges.judged import Columns, Judged, read_judged
 from ordbridge.judges.leave_one_out import LeftOut, Score, indicators, leave_each_out
 from ordbridge.render.layout import ShownTable
 from ordbridge.results import Finding, Result, found
-from ordbridge.support.arguments import number, proportion, whole
+from ordbridge.support.arguments import proportion, whole
 from ordbridge.support.formatting import interval_text, p_text, r_text
 from ordbridge.support.naming import arg
 
@@ -218,7 +218,7 @@ def alt_test(
     >>> found.verdict, found.winning_rate, round(found.advantage_probability, 2)
     ('PASSED', 1.0, 0.92)
     """
-    number("epsilon", epsilon)
+    proportion("epsilon", epsilon, ends=True)
     proportion("q", q)
     proportion("conf_level", conf_level)
     read = read_judged(data, judge, Columns(**columns))

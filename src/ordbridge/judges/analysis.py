@@ -17,6 +17,9 @@ from ordbridge.judges.prediction_powered import JudgeEstimates, estimate
 from ordbridge.judges.saving import JudgePlan, plan
 from ordbridge.render.layout import Figures, Section, ShownPicture, ShownTable
 from ordbridge.results import Finding, Result, citations, found, worst_first
+from ordbridge.support.arguments import proportion
+from ordbridge.support.formatting import listed
+from ordbridge.support.naming import arg
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,6 +152,12 @@ def analyse(
     'Yes: gpt passes the alternative annotator test'
     """
     read = read_judged(data, judge, Columns(**columns))
+    proportion("epsilon", epsilon, ends=True)
+    if unknown := [name for name in covariates or () if name not in read.extras]:
+        raise InputError(
+            f"{arg('covariates', unknown)}: no such column, or it has several values for one text; "
+            f"{'there is ' + listed([*read.extras]) if read.extras else 'there is no further column'}"
+        )
     noticed: list[Finding] = []
 
     def attempt(code: str, function: Any, **options: Any) -> Any:

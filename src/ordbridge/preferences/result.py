@@ -219,9 +219,8 @@ class PreferenceComparison(SystemsCompared):
             f" with one random variance for each of {model['random'].replace(', ', ' and ')}" if model["random"] else ""
         )
         several = s["comparisons"] > 1 and s["adjust"] != "none"
-        corrected = (
-            f", and p-values corrected for multiple comparisons ({s['adjust'].capitalize()}, {s['comparisons']})"
-        )
+        family = f"{s['adjust'].capitalize()}, {s['comparisons']} comparisons"
+        corrected = f", and p-values corrected for multiple comparisons ({family})"
         tested = "Wald tests"
         if "robust t" in tests:
             within = "item" if self.design["items"][0].as_py() else "rater"

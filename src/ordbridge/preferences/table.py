@@ -14,10 +14,12 @@ from ordbridge.errors import InputError
 from ordbridge.preferences.tied import Comparisons
 from ordbridge.reading import read, tables
 from ordbridge.reading.preferences import Preferences, PreferencesFound
+from ordbridge.reading.selecting import column_named
+from ordbridge.reading.sheet import Sheet
 from ordbridge.results.finding import Finding, found
 from ordbridge.support.formatting import enumerated, listed
 from ordbridge.support.linked import linked
-from ordbridge.support.naming import arg
+from ordbridge.support.naming import arg, in_python
 
 __all__ = ["PairTable", "one_sided", "pair_table", "require_answers", "require_connected"]
 
@@ -98,6 +100,28 @@ class PairTable:
             criterion=None if self.criterion is None else self.criterion[keep],
             place=None if self.place is None else self.place[keep],
         )
+
+    def by(self, column: str) -> PairTable:
+        """Return the table with an answer of its own for each value of a column; rows without one are left out.
+
+        Examples
+        --------
+        >>> votes = {"a": ["x", "y"], "b": ["y", "x"], "vote": ["a", "a"], "language": ["de", "en"]}
+        >>> pair_table(votes, first="a", second="b", outcome="vote").by("language").criteria
+        ('de', 'en')
+        """
+        if self.place is None:
+            raise InputError(f"{arg('by')} needs one comparison per row, and {self.source} has sets or ranks")
+        name = column_named(Sheet(dict(self.cells), np.arange(0), self.source), column, arg("by"))
+        values = tables.to_arrow({name: self.cells[name]})[name].to_pylist()
+        mine = [values[int(k)] for k in self.place]
+        keep = np.array([k for k, value in enumerate(mine) if value is not None], dtype=np.int64)
+        kept = self.rows(keep)
+        before = ["" if kept.criterion is None else kept.criteria[k] for k in
+                  (np.zeros(kept.n, dtype=int) if kept.criterion is None else kept.criterion)]  # fmt: skip
+        labels = [", ".join(filter(None, (one, str(mine[k])))) for one, k in zip(before, keep, strict=True)]
+        criteria = sorted(set(labels))
+        return replace(kept, criterion=np.array([criteria.index(one) for one in labels]), criteria=tuple(criteria))
 
     def points_matrix(self) -> np.ndarray:
         """Return the points of each system (row) against each other one (column)."""
@@ -191,7 +215,7 @@ def pair_table(
     if first is None and second is None and outcome is None:
         roles = {"participant": rater, "item": item} | reading
         try:
-            read(data, **{name: value for name, value in roles.items() if value is not None})
+            ratings = read(data, **{name: value for name, value in roles.items() if value is not None})
         except PreferencesFound as refusal:
             if refusal.preferences is None:
                 raise InputError(
@@ -200,8 +224,8 @@ def pair_table(
                 ) from None
             return _of_reader(refusal.preferences)
         raise InputError(
-            f"no comparisons were recognised; give {arg('first')}, {arg('second')} and {arg('outcome')} with names of "
-            "columns"
+            f"no comparisons were recognised in {ratings.source}; name the columns system_a, system_b and winner, "
+            f"or in Python give {in_python('first')}, {in_python('second')} and {in_python('outcome')}"
         )
     if first is None or second is None or outcome is None:
         raise InputError(

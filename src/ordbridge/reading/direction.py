@@ -27,16 +27,16 @@ def directed(ratings: RatingTable, asked: bool | str | Sequence[str] | None) -> 
     elif asked is not None:
         named = [asked] if isinstance(asked, str) else list(asked)
         if unknown := [name for name in named if name not in parts]:
-            raise InputError(
-                f"{arg('lower_is_better', unknown)}: {ratings.source} has the criteria {listed(list(parts))}"
-            )
+            criteria = listed([name for name in parts if name])
+            known = f"the criteria {criteria}" if criteria else "no criteria"
+            raise InputError(f"{arg('lower_is_better', unknown)}: {ratings.source} has {known}")
         lower = tuple(named)
     else:
         lower = tuple(name for name, (column, values) in parts.items() if says_lower(column) and _counts_up(values))
     notes: list[Finding] = [noticed("lower-is-better", name, column=parts[name][0]) for name in lower]
     if asked is None:
         notes += [
-            noticed("higher-taken-for-better", name, column=column)
+            noticed("higher-taken-for-better", name, column=column, which=name or True)
             for name, (column, _) in parts.items()
             if name not in lower and may_be_lower(column)
         ]

@@ -464,7 +464,7 @@ class _Finder:
             labels = list(dict.fromkeys(one.labels[role] for one in ratings if role in one.labels))
             sources = list(dict.fromkeys(one.sources[role] for one in ratings if role in one.sources))
             if labels:
-                found[role] = f"the names of the columns ({listed(labels)})"
+                found[role] = f"column names ({listed(labels)})"
             elif sources:
                 found[role] = f"columns {listed(sources)}"
             elif self.ids.get(role) == ROW:

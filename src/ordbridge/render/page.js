@@ -1,5 +1,5 @@
 // Buttons are made here and not in the page, so that a page without scripts has none that do nothing.
-const LATEX = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "`": "\\textasciigrave{}",
+const LATEX = {"\\": "\\textbackslash{}", "~": "$\\sim$", "^": "\\textasciicircum{}", "`": "\\textasciigrave{}",
   "<": "$<$", ">": "$>$", "|": "\\textbar{}", "−": "$-$", "–": "--", "…": "\\ldots{}", "[": "{[}", "]": "{]}", "*": "{*}",
   "\"": "''", ...Object.fromEntries([..."_%&#${}"].map(c => [c, "\\" + c]))};
 const line = text => text.replace(/\s+/g, " ").trim();

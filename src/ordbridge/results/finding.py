@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ordbridge.results.catalogue import CATALOGUE
 from ordbridge.support.columns import columns
-from ordbridge.support.formatting import enumerated, listed, p_text, r_text
+from ordbridge.support.formatting import listed, p_text, r_text
 from ordbridge.support.naming import arg
 
 SEVERITIES = ("error", "warning", "note")
@@ -109,7 +109,12 @@ def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for one in dict.fromkeys(findings):
         what = (one.code, one.severity, repr(sorted(one.values.items())))
         kept.setdefault(what if one.subject else one, []).append(one)
-    return tuple(replace(same[0], subject=enumerated((one.subject for one in same), most=4)) for same in kept.values())
+    return tuple(replace(same[0], subject=_subjects([one.subject for one in same])) for same in kept.values())
+
+
+def _subjects(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ("; " if any("," in name for name in names) else ", ").join(names[:most]) + more
 
 
 def with_findings(table: pa.Table, findings: Iterable[Finding]) -> pa.Table:

@@ -99,7 +99,7 @@ def for_html(text: str) -> str:
 
 
 LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
+    "\\": r"\textbackslash{}", "~": r"$\sim$", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
     "<": "$<$", ">": "$>$", "|": r"\textbar{}", "×": r"$\times$", "−": "$-$", "–": "--", "—": "---",
     "…": r"\ldots{}", "≤": r"$\le$", "≥": r"$\ge$", "±": r"$\pm$", "²": "$^2$", "Σ": r"$\Sigma$", "χ": r"$\chi$",
     "ε": r"$\varepsilon$", "½": "1/2",

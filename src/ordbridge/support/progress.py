@@ -15,7 +15,7 @@ class Progress:
     >>> print(Progress(done=1500, total=12000, rate=41.7, seconds_left=252.0, failures=3))
     1500 of 12000 fits, 41.7 per second, 4 min 12 s left, 3 failed
     >>> print(Progress(done=0, total=12000, rate=0.0, seconds_left=None, failures=0))
-    0 of 12000 fits, 0 failed
+    0 of 12000 fits
     """
 
     done: int
@@ -32,11 +32,13 @@ class Progress:
     def __str__(self) -> str:
         """Write one line."""
         parts = [f"{self.done} of {self.total} {self.what}"]
-        if self.rate:
+        if self.rate >= 1:
             parts.append(f"{self.rate:.3g} per second")
         if self.seconds_left is not None and self.done < self.total:
             parts.append(f"{duration(self.seconds_left)} left")
-        return ", ".join([*parts, f"{self.failures} failed"])
+        if self.failures:
+            parts.append(f"{self.failures} failed")
+        return ", ".join(parts)
 
 
 def part_of(progress: Callable[[Progress], None] | None, part: int, parts: int) -> Callable[[Progress], None] | None:
@@ -45,7 +47,7 @@ def part_of(progress: Callable[[Progress], None] | None, part: int, parts: int) 
     Examples
     --------
     >>> part_of(print, 1, 3)(Progress(done=5, total=10, rate=1.0, seconds_left=5.0, failures=0))
-    15 of 30 fits, 1 per second, 15 s left, 0 failed
+    15 of 30 fits, 1 per second, 15 s left
     """
     if progress is None or parts == 1:
         return progress
@@ -63,7 +65,7 @@ def of_parts(done: int, total: int, seconds: float) -> Progress:
     Examples
     --------
     >>> print(of_parts(1, 4, 10.0))
-    1 of 4 parts, 0.1 per second, 30 s left, 0 failed
+    1 of 4 parts, 30 s left
     """
     rate = done / seconds if seconds else 0.0
     return Progress(done, total, rate, (total - done) / rate if rate else None, 0, "parts")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import ordbridge as ob
+from ordbridge.comparison import CompareOptions
 from ordbridge.preferences import compare_preferences, pair_table
 
 
@@ -77,3 +78,23 @@ def test_ranks_of_which_a_high_one_is_better(folder: Path) -> None:
         pytest.skip("the real files are not here")
     low, high = (pair_table(file, lower_is_better=way) for way in (True, False))
     assert (low.points + high.points == 1).all() and low.n == high.n == pair_table(file).n
+
+
+def test_an_answer_for_each_value_of_a_column(turns: Path) -> None:
+    whole = ob.compare(turns, engine="fast", options=CompareOptions(by="Turn"))
+    assert whole.ranking["criterion"].to_pylist() == ["1"] * 3 + ["2"] * 3
+    first = compare_preferences(pair_table(turns, where="turn == 1"), engine="fast")
+    assert [row["win_rate"] for row in whole.rows("ranking", "1")] == first.ranking["win_rate"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "options", [{"blocks": "turn"}, {"covariates": "turn"}, {"overall": "equal"}, {"magnitude": True}, {"draws": 99}]
+)
+def test_options_of_ratings_are_refused(turns: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ob.InputError, match=f"has comparisons, and {next(iter(options))}= is for ratings"):
+        ob.compare(turns, engine="fast", options=CompareOptions(**options))
+
+
+def test_a_column_that_is_not_there(turns: Path) -> None:
+    with pytest.raises(ob.InputError, match="no column 'trun' for by=; twostage_human_eval"):
+        ob.compare(turns, engine="fast", options=CompareOptions(by="trun"))
