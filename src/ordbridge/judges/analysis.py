@@ -156,7 +156,7 @@ def analyse(
     if unknown := [name for name in covariates or () if name not in read.extras]:
         raise InputError(
             f"{arg('covariates', unknown)}: no such column, or it has several values for one text; there "
-            f"{'is ' + listed([*read.extras]) if read.extras else 'is no further column'}"
+            f"{'are ' + listed([*read.extras]) if read.extras else 'are no others'}"
         )
     noticed: list[Finding] = []
 
