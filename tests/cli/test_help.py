@@ -38,9 +38,11 @@ def test_ordbridge_alone_shows_the_five_commonest_tasks(capsys):
 @pytest.mark.parametrize(("parser", "name"), list(_all_parsers()))
 def test_every_help_begins_with_two_examples_and_groups_its_options(parser, name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    head, first, second, *rest = parser.format_help().splitlines()
+    head, first, second, *rest = parser.format_help().replace(" \\\n     ", "").splitlines()
     assert head == "examples:" and first.startswith(f"  ordbridge {name}") and second.startswith("  ordbridge ")
     assert f"usage: ordbridge {name}" in "\n".join(rest)
+    examples = parser.format_help().partition("usage:")[0].splitlines()
+    assert max(len(line) for line in examples if " > " not in line) <= 80
     if parser.commands is None:
         titles = [group.title for group in parser._action_groups if group._group_actions]
         assert titles[0] == "common" and set(titles) - {*helping.TITLES.values()} <= {

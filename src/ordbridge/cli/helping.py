@@ -19,6 +19,8 @@ do you need?
 To try it without a file: ordbridge examples DIR. Each command has examples:
 ordbridge COMMAND --help. All commands: ordbridge --help."""
 
+WIDTH = 76  # of a line of an example, indented and with a backslash behind it
+
 EXAMPLES = {
     "": ("ordbridge examples .", "ordbridge compare summaries.csv"),
     "examples": ("ordbridge examples .", "ordbridge examples studies"),
@@ -132,6 +134,27 @@ EXAMPLES = {
     ),
 }
 """Two commands that can be typed as they are, with the user's files; a test reads them all."""
+
+
+def in_lines(example: str) -> str:
+    r"""Return a command in lines of at most 80 columns, broken before an option so that it can still be pasted.
+
+    Examples
+    --------
+    >>> print(in_lines("ordbridge fit file.csv --model clmm --formula 'rating ~ system + (1 | participant)' --quiet"))
+    ordbridge fit file.csv --model clmm \
+        --formula 'rating ~ system + (1 | participant)' --quiet
+    """
+    lines = [""]
+    for place, part in enumerate(example.split(" --")):
+        part = f" --{part}" if place else part
+        if len(lines[-1]) + len(part) > WIDTH:
+            lines[-1] += " \\"
+            lines.append(f"     {part}")
+        else:
+            lines[-1] += part
+    return "\n".join(lines)
+
 
 COMMON = {
     "compare": ("reference", "by", "pairs", "explain", "html", "latex", "engine", "quiet"),

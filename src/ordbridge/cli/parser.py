@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from ordbridge.cli import helping
 from ordbridge.support.naming import Naming, in_python, words_of
 
 
@@ -49,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help, which begins with examples."""
-        shown = "".join(f"  {example}\n" for example in self.examples)
+        shown = "".join(f"  {helping.in_lines(example)}\n" for example in self.examples)
         return f"{'examples:' if shown else ''}\n{shown}\n{super().format_help()}".lstrip("\n")
 
     def error(self, message: str) -> NoReturn:

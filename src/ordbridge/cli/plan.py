@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--effect", nargs="+", metavar="X", help="latent, one for each system after the first; or: smallest"
     )
     parser.add_argument(
-        "--effect-points", nargs="+", type=float, metavar="X", help="the effect in rating points instead"
+        "--effect-points", nargs="+", type=float, metavar="X", help="the difference worth finding, in rating points"
     )
     parser.add_argument(
         "--superiority",

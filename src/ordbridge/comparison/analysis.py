@@ -334,7 +334,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
     if asked.quick and asked.test == "auto" and test in ("bootstrap", "lrt"):
-        notes.append(noticed("quick-answer", severity="warning", open=f"the {OPEN[test]}"))
+        notes.append(noticed("quick-answer", open=f"the {OPEN[test]}"))
         test = "wald" if fit.problem.model == "clm" else "t"
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():

@@ -25,7 +25,6 @@ from ordbridge.planning.protocol import Protocol, model_of
 from ordbridge.planning.stopping import boundary_that_spends, crossing_probabilities, spent_by
 from ordbridge.results import Finding, Result, found
 from ordbridge.support.formatting import p_text
-from ordbridge.support.naming import arg
 
 NEAR = 0.1  # of the planned participants of a look: so many more or fewer are the planned look all the same
 
@@ -147,7 +146,7 @@ def decide(ratings: pa.Table, protocol: Protocol, *, engine: str = "r", ledger: 
     """
     if not protocol.looks:
         raise InputError(
-            f"this plan has no looks, so the study goes on to its planned end; plan it with looks ({arg('looks')})"
+            "this plan has no looks, so the study goes on to its planned end; ordbridge plan makes plans with looks"
         )
     ((low, high),) = protocol.pairs
     table = usable(ratings, (low, high))

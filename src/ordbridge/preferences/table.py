@@ -224,8 +224,8 @@ def pair_table(
                 ) from None
             return _of_reader(refusal.preferences)
         raise InputError(
-            f"no comparisons were recognised in {ratings.source}; name the columns system_a, system_b and winner, or "
-            f"in Python give {in_python('first')}, {in_python('second')} and {in_python('outcome')}"
+            f"no comparisons were recognised in {ratings.source}; name the columns system_a, system_b and winner, "
+            f"or in Python give {in_python('first')}, {in_python('second')} and {in_python('outcome')}"
         )
     if first is None or second is None or outcome is None:
         raise InputError(
