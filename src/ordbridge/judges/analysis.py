@@ -155,13 +155,8 @@ def analyse(
     proportion("epsilon", epsilon, ends=True)
     if unknown := [name for name in covariates or () if name not in read.extras]:
         raise InputError(
-<<<<<<< HEAD
-            f"{arg('covariates', unknown)}: no such column, or it has several values for one text; there "
-            f"{'are ' + listed([*read.extras]) if read.extras else 'are no others'}"
-=======
             f"{arg('covariates', unknown)}: no such column, or it has several values for one text; "
             f"{'there is ' + listed([*read.extras]) if read.extras else 'there is no further column'}"
->>>>>>> main
         )
     noticed: list[Finding] = []
 
