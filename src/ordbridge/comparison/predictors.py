@@ -23,7 +23,7 @@ from ordbridge.support.linked import linked
 SESSIONS = {"experiment", "session", "datasets", "languages", "domains", "lp", "langpair", "sitzung"}
 LANGUAGES = {"language", "languages", "lang", "lp", "langpair", "sprache", "langue", "idioma"}
 ORDERS = {"order", "position", "trial", "trialnumber"}
-DOCUMENTS = {"doc", "document", "article", "passage", "dialogue", "dialog", "conversation", "story"}
+DOCUMENTS = {"doc", "document", "article", "passage", "dialogue", "dialog", "conversation", "story", "prompt"}
 DOCUMENTS |= {f"{word}id" for word in DOCUMENTS}
 LEAST_DOCUMENTS = 3  # of each system, for their differences to have a variance
 DOCUMENT = "document"
