@@ -128,7 +128,7 @@ def test_no_error_writes_the_name_of_an_argument_itself():
     for file in sorted(PACKAGE.rglob("*.py")):
         raised = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Raise)]
         for text in (one for node in raised for one in ast.walk(node) if isinstance(one, ast.Constant)):
-            named = re.search(r"(?<![\w.\-])[a-z_]{2,}=(?![=\d])|^=(?=[\s;,])|`[a-z_]+`", str(text.value))
+            named = re.search(r"(?<![\w.\-])[a-z_]{2,}=(?![=\d])|^=(?=[\s;,]|$)|`[a-z_]+`", str(text.value))
             if named and not re.search(code, text.value):
                 found.append(f"{file.relative_to(PACKAGE)}:{text.lineno}: {text.value}")
     assert not found, "\n".join(found)

@@ -111,6 +111,9 @@ def test_the_quick_answer_says_what_is_open() -> None:
     assert quick.pairs["p_adjusted"].to_pylist() == whole.pairs["p_adjusted"].to_pylist()
     assert set(quick.pairs["latent_p_value"].to_pylist()) == {None} != set(whole.pairs["latent_p_value"].to_pylist())
     (said,) = (one for one in quick.findings if one.code == "quick-answer")
+    assert said.severity == "warning" and not said.subject
+    first = next(one for one in quick.findings if one.severity == "warning")
+    assert first == said and "this is the quick answer" in str(quick).lower()
     assert "R's ordinal model" in said.text
     latent = ob.compare(table, estimand="latent", engine="fast", options=CompareOptions(quick=True))
     assert set(latent.pairs["test"].to_pylist()) == {"t"}

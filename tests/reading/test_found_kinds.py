@@ -79,6 +79,22 @@ MINOR, MAJOR = {"severity": "minor", "error_type": None}, {"severity": "major", 
 COMMA = {"severity": "minor", "error_type": ["Fluency", "Punctuation"]}
 
 
+def test_controls_of_direct_assessment_are_not_scores_of_systems(tmp_path: Path) -> None:
+    """Worse references and repeated texts stand under the names of systems: typed as advised, they were averaged."""
+    rows = [
+        ("H1", f"M{w}", "uk", "en", f"Online-{s}.1", kind, i, score)
+        for w in range(4)
+        for i in range(6)
+        for s in "ABC"
+        for kind, score in (("SYSTEM", 0.25 * (w + i) % 1.7), ("BAD_REF", -4.5), ("REPEAT", 0.3), ("REF", 1.1))
+    ]
+    header = "HITId,WorkerId,Input.src,Input.trg,sys_id,type,sid,score"
+    ratings = ob.read(csv(tmp_path / "scores.csv", header, rows))
+    assert ratings.table.num_rows == 4 * 6 * 3 and min(ratings.table["rating"].to_pylist()) >= 0
+    assert [labels(ratings, role) for role in ("item", "system")] == [set("012345"), {f"Online-{s}.1" for s in "ABC"}]
+    assert {one.values["n"] for one in ratings.notes if one.code == "controls-left-out"} == {216}
+
+
 def test_campaigns_without_documents_have_times_in_their_place(tmp_path: Path) -> None:
     """The start was taken for the document: each rating had an item of its own, and one language was lost."""
     keys = [
@@ -604,3 +620,33 @@ def test_which_criterion_may_be_better_when_low_is_said_so_that_it_can_be_typed(
     assert said.severity == "warning" and "lower_is_better='hallucination'" in said.text
     turned = ob.read(tmp_path / "f.csv", lower_is_better="hallucination")
     assert turned.lower_is_better == ("hallucination",)
+
+
+@pytest.mark.parametrize(
+    ("systems", "code"),
+    [
+        (["3", "5", "35", "3 5", "3 35", "5 35"], "several-systems-in-cell"),
+        (["Claude few shot", "Claude zero shot", "Llama few shot", "Llama zero shot"], None),
+        (["0.7", "1.0", "10", "v1.1", "v11"], None),
+        (["GPT 4", "GPT4"], "labels-differ"),
+    ],
+)
+def test_several_systems_in_a_cell_are_not_one(tmp_path: Path, systems: list[str], code: str | None) -> None:
+    """3 5 was said to be 35 with a blank in it, and 1.0 like 10."""
+    rows = [(w, f"t{i}", s, 1 + (w + i + k) % 5) for w in range(3) for i in range(5) for k, s in enumerate(systems)]
+    found = ob.check(csv(tmp_path / "f.csv", "rater,item,system,rating", rows)).findings
+    about = {"several-systems-in-cell", "labels-differ", "similar-labels"}
+    assert {one.code for one in found} & about == ({code} if code else set())
+
+
+@pytest.mark.parametrize(("codes_of", "errors"), [((-1, 1, 2, 3, 4, 5), 1), ((-1, 0, 1, 2), 0), ((-2, -1, 1, 2), 0)])
+def test_one_negative_number_without_a_zero_is_a_code(tmp_path: Path, codes_of: tuple[int, ...], errors: int) -> None:
+    """With 5% or more of -1 beside 1 to 5, it was a rating."""
+    rows = [
+        (w, f"t{i}", s, codes_of[(w * 7 + i * 3 + k) % len(codes_of)])
+        for w in range(5)
+        for i in range(12)
+        for k, s in enumerate("AB")
+    ]
+    found = ob.check(csv(tmp_path / "f.csv", "rater,item,system,rating", rows)).findings
+    assert sum(one.code == "outside-scale" for one in found) == errors

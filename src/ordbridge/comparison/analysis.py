@@ -180,6 +180,13 @@ def _adjusted(asked: Request, means: ExpectedRatings, numbers: pa.Table) -> Find
     )  # fmt: skip
 
 
+def _thin(names: Sequence[str], counts: np.ndarray) -> list[Finding]:
+    """Say which systems have hardly any ratings, beside others that have more."""
+    thin = [name for name, n in zip(names, counts, strict=True) if n < FEW_RATINGS <= counts.max() / 2]
+    verb = "has" if len(thin) == 1 else "have"
+    return [noticed("few-ratings-of-system", names=thin, verb=verb, n=int(counts.min()))] if thin else []
+
+
 def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked: Request) -> Analysis:
     """Compare expected ratings by linear models; the ordinal model's own test stands beside them."""
     notes: list[Finding] = list(_missing_roles(ready)) if asked.formula is None else []
@@ -198,8 +205,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         means = means_of(fitter(linear, asked.formula, numbers), asked.formula)
     else:
         means = expected_ratings(rating, system, names, groups, fitter, beside)
-    constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
-    if asked.formula is None:
+        constant = np.array([np.ptp(rating[system == k]) == 0 for k in range(len(names))])
         estimate = np.where(constant, [rating[system == k].mean() for k in range(len(names))], means.estimate)
         error = np.where(constant, np.nan, means.std_error)
         means = replace(means, estimate=estimate, std_error=error)
@@ -218,23 +224,17 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
     unknown = [f"{names[i]} and {names[j]}" for (i, j), one in zip(pairs, tests, strict=True) if one.test == "none"]
     if unknown:
         notes.append(noticed("not-compared", pairs="; ".join(unknown)))
-    counts = np.bincount(system)
-    if thin := [name for name, n in zip(names, counts, strict=True) if n < FEW_RATINGS <= counts.max() / 2]:
-        notes.append(
-            noticed("few-ratings-of-system", names=thin, verb="has" if len(thin) == 1 else "have", n=int(counts.min()))
-        )
+    notes += _thin(names, np.bincount(system))
     if DOCUMENT in groups:
         number = int(groups[DOCUMENT].max()) + 1
         notes.append(noticed("items-within-documents", column=asked.document, n=number))
     notes += _beside_the_system(asked, means, numbers, fitter)
     if asked.magnitude:
-        alone = [] if "participant" in groups else [noticed("modulus-unknown")]
-        notes += [noticed("magnitudes"), *alone]
+        notes += [noticed("magnitudes"), *([] if "participant" in groups else [noticed("modulus-unknown")])]
     if asked.quick and scale.ordinal:
         notes.append(noticed("quick-answer", open="what R's ordinal model says of the same pairs"))
     latent, said = _beside(ready, scale, pairs, names, asked)
     low, high = _mean_limits(scale, means, asked.conf_level)
-    about = {name: number for one in tests for name, number in one.about.items()}
     return Analysis(
         criterion=criterion,
         ratings=ready,
@@ -252,7 +252,7 @@ def _points_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         model="lm" if means.fit is None or means.fit.problem.model == "lm" else "lmer",
         fit=means.fit,
         latent=latent,
-        about=about,
+        about={name: number for one in tests for name, number in one.about.items()},
         notes=tuple(dict.fromkeys((*notes, *said))),
     )
 
@@ -334,7 +334,7 @@ def _latent_analysis(ready: pa.Table, criterion: str | None, scale: Scale, asked
         notes.append(noticed("latent-separated", what=_in_words(separated[0])))
     test = latent_test(fit, bool(structure.few), bool(separated), asked.test)
     if asked.quick and asked.test == "auto" and test in ("bootstrap", "lrt"):
-        notes.append(noticed("quick-answer", severity="warning", open=f"the {OPEN[test]}"))
+        notes.append(noticed("quick-answer", open=f"the {OPEN[test]}"))
         test = "wald" if fit.problem.model == "clm" else "t"
     found = effects(fit, "system", on="latent")
     if fit.estimates.dropped or not np.isfinite(found.estimate).all():

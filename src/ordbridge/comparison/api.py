@@ -68,6 +68,7 @@ SET_ASIDE = (
 )
 """Errors in the ratings that do not stop a comparison: what they are about is left out, and that is said."""
 ANSWERED = ("systems-share-no-items", "systems-differ-in-block", "several-criteria")  # by what is done about it
+QUICK = "quick-answer"  # said once for all criteria, and first
 FEW = {"few-raters": 2, "few-items": 1}  # with so many the answer is about these only
 ALLOWED = "The test used here allows for it."
 THESE = "The answer is not about others."
@@ -470,7 +471,8 @@ def _result(
         said += _stable(stable, len(answer.systems))
         rows["design"].append(design_row(answer))
         rows["models"] += model_rows(answer)
-        its_own = (*_out_of_reach(answer, its, alpha), *_why(answer), *answer.notes)
+        own_notes = (one for one in answer.notes if one.code != QUICK)
+        its_own = (*_out_of_reach(answer, its, alpha), *_why(answer), *own_notes)
         said += [replace(one, subject=answer.criterion or "") for one in its_own]
     rows["criteria_together"] += criteria_rows(answers, asked.conf_level)
     comparisons = [len(answer.differences.pairs) for answer in answers]
@@ -486,7 +488,8 @@ def _result(
         fits={answer.criterion: fit for answer in answers if (fit := _fit_of(answer)) is not None},
     )
     disagree = [one for name in made.criteria if (one := disagreement(made, name)) is not None]
-    kept = (*disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
+    open_still = dict.fromkeys(one for answer in answers for one in answer.notes if one.code == QUICK)
+    kept = (*open_still, *disagree, *_still_true(noticed, answers), *(one for one in said if one.code not in UNSAID))
     return replace(made, findings=worst_first(kept))
 
 

@@ -16,7 +16,7 @@ from ordbridge.support.columns import columns
 from ordbridge.support.letters import letters
 from ordbridge.support.ranks import best_probabilities, clusters, rank_intervals, ranking_stability
 
-TEXT, NUMBER, COUNT, YES = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+TEXT, NUMBER, YES = pa.string(), pa.float64(), pa.bool_()
 KINDS: dict[str, dict[str, pa.DataType]] = {
     "ranking": columns(
         "criterion: text; rank: count; system: text; estimate std_error conf_low conf_high: number; "

@@ -18,7 +18,7 @@ from ordbridge.results import Finding
 from ordbridge.support.arguments import choice
 from ordbridge.support.naming import arg
 
-HUMAN, JUDGE = "human", "judge"
+JUDGE = "judge"
 _THE_JUDGE = "\x00judge"  # no person has this name
 
 

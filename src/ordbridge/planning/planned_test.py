@@ -163,7 +163,7 @@ def usable(ratings: pa.Table, tested: Sequence[str]) -> pa.Table:
     """
     there = [name for name in ROLES if name in ratings.column_names]
     if missing := [name for name in ("system", "rating") if name not in there]:
-        raise InputError(f"the ratings have no column {missing[0]}; say which one it is with {missing[0]}=")
+        raise InputError(f"the ratings have no column {missing[0]}; say which one it is with {arg(missing[0])}")
     rating = ratings["rating"]
     if pa.types.is_dictionary(rating.type):
         codes = rating.unify_dictionaries().combine_chunks().indices.cast(pa.int64())

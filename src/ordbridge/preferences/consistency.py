@@ -16,7 +16,6 @@ __all__ = ["agreement", "circular_triads", "intransitivity", "looks_ranked"]
 
 MOST_SYSTEMS = 10
 FEWEST_TRIADS = 30
-MOST_TRIADS = 20
 
 
 def intransitivity(table: PairTable, groups: tuple[str, ...], link: str = "logit") -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ score; then, in document-level campaigns, document and whether the score is the 
 MQM the marked errors; start and end in seconds. Seen in ``humeval/wave3.csv`` of https://github.com/wmt-conference/wmt24-news-systems,
 where segments are numbered once for all, in the calibration of wmt22-news-systems, where they are numbered within
 documents, and in https://github.com/wmt-conference/ErrorSpanAnnotation, where they are numbered within tasks.
+
+Direct assessment of earlier campaigns has a header: ``humaneval/DA`` of wmt22-news-systems.
 """
 
 from __future__ import annotations
@@ -31,8 +33,13 @@ HEADERS = ("header-row", "no-header", "two-header-rows", "header-repeated", "nam
 _NUMBERED = re.compile(r" \(\d+\)$")  # as cells of the first row are, which was taken for the header
 
 
+DIRECT = {"WorkerId", "sys_id", "type", "sid", "score"}  # columns of ad-…-good-stnd.csv, direct assessment by a crowd
+
+
 def recognise(sheet: Sheet) -> bool:
-    """Tell whether what was taken for the header is a row of scores."""
+    """Tell whether what was taken for the header is a row of scores, or names those of direct assessment."""
+    if {*sheet.header} >= DIRECT:
+        return "SYSTEM" in sheet.columns["type"]
     first = [_NUMBERED.sub("", name) for name in sheet.header]  # a score may be the segment's number again
     if not 7 <= len(first) <= 12:
         return False
@@ -41,6 +48,8 @@ def recognise(sheet: Sheet) -> bool:
 
 def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     """Give the columns names; leave out controls, tutorials and scores of whole documents."""
+    if {*sheet.header} >= DIRECT:
+        return _direct(sheet)
     raw = sheet.columns
     cells = [[_NUMBERED.sub("", name), *values] for name, values in raw.items()]
     rows = np.concatenate([[sheet.rows[0] - 1 if len(sheet) else 1], sheet.rows])
@@ -79,6 +88,16 @@ def prepare(sheet: Sheet) -> tuple[Sheet, Hints]:
     marks = "errors" if "errors" in columns else None
     hints = Hints({"participant": "annotator", "item": "item", "system": "system"}, ("score",), marks=marks)
     return found.with_columns(columns).noting(*notes), hints
+
+
+def _direct(sheet: Sheet) -> tuple[Sheet, Hints]:
+    """Keep the scores of systems: those of worse references and of repeated texts stand under a system's name, too."""
+    keep = np.array([kind == "SYSTEM" for kind in sheet.columns["type"]])
+    hints = Hints({"participant": "WorkerId", "item": "sid", "system": "sys_id"}, ("score",))
+    if keep.all():
+        return sheet, hints
+    what = "controls (type other than SYSTEM)"
+    return sheet.only(keep).noting(noticed("controls-left-out", n=int((~keep).sum()), what=what)), hints
 
 
 def _items(columns: Mapping[str, Sequence[str | None]]) -> tuple[list[str | None], int | None]:

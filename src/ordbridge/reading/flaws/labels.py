@@ -16,6 +16,8 @@ __all__ = ["label_flaws"]
 
 _FORMULA = re.compile(r"\s*[=@]|\s*[+\-]\D*\(")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\ufeff]")
+_LISTED = re.compile(r"[\s,;|]+")
+LISTS = 0.3  # share of the names of systems from which on they are lists of systems
 _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
 
 
@@ -26,12 +28,13 @@ def label_flaws(study: RatedStudy) -> Iterator[Finding]:
         yield from _strange(study, role, names)
     if "system" in study.names:
         yield from _numeric_systems(study, study.names["system"])
+        yield from _several_in_a_cell(study, study.names["system"])
 
 
 def _same_but_for(study: RatedStudy, role: str, names: Names) -> Iterator[Finding]:
     """Find names that differ by case, blanks or punctuation only."""
-    exact = [_folded(label, r"\s+") for label in names.labels]
-    loose = [_folded(label, r"[\s_\-.]+") for label in names.labels]
+    exact = [_folded(label, r"\s") for label in names.labels]
+    loose = [_folded(label, r"[\s_\-.]") for label in names.labels]
     for problem, folded in (("labels-differ", exact), ("similar-labels", loose)):
         groups: dict[str, list[int]] = {}
         for place, key in enumerate(folded):
@@ -52,7 +55,8 @@ def _same_but_for(study: RatedStudy, role: str, names: Names) -> Iterator[Findin
 
 
 def _folded(label: str, ignored: str) -> str:
-    return re.sub(ignored, "", unicodedata.normalize("NFKC", label).casefold())
+    """Return a name without its blanks or signs, but for those between digits: 3 5 is not 35, nor 1.0 10."""
+    return re.sub(rf"(?<!\d){ignored}+|{ignored}+(?!\d)", "", unicodedata.normalize("NFKC", label.strip()).casefold())
 
 
 def _strange(study: RatedStudy, role: str, names: Names) -> Iterator[Finding]:
@@ -71,3 +75,14 @@ def _strange(study: RatedStudy, role: str, names: Names) -> Iterator[Finding]:
 def _numeric_systems(study: RatedStudy, names: Names) -> Iterator[Finding]:
     if names.labels and all(_NUMBER.fullmatch(label) for label in names.labels):
         yield noticed("numeric-systems", shown=", ".join(sorted(names.labels)[:6]))
+
+
+def _several_in_a_cell(study: RatedStudy, names: Names) -> Iterator[Finding]:
+    """Find cells that list systems, which others name alone or in other lists: "3 10 16" beside "3" and "10 16"."""
+    parts = [[one for one in _LISTED.split(label.strip()) if one] for label in names.labels]
+    alone = {own[0] for own in parts if len(own) == 1}
+    lists = [place for place, own in enumerate(parts) if len(own) > 1]
+    listed = {one for place in lists for one in parts[place]}
+    if len(lists) > 2 and len(lists) > LISTS * len(parts) and 2 * len(listed & alone) >= len(listed):
+        shown = ", ".join(repr(names.labels[place]) for place in lists[:3])
+        yield noticed("several-systems-in-cell", shown=shown, rows=study.rows_of(np.isin(names.code, lists)))

@@ -13,7 +13,6 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
 INK, SOFT, GREY, PALE = "#222222", "#555555", "#9a9a9a", "#eeeeee"
 """Text and axes, text that stands back, what is compared with, grounds and grids."""
@@ -23,8 +22,8 @@ SERIES = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#D5
 """For several of a kind, which everybody can tell apart (Okabe & Ito 2008); in the order of Howcroft & Rieser."""
 
 
-SUBTITLE, FOOTNOTE = "_subtitle", "_footnote"  # no legend shows what begins so
-"""What texts are found by when a figure is drawn for a phone."""
+SUBTITLE = "_subtitle"  # no legend shows what begins so
+"""What subtitles are found by when a figure is drawn for a phone."""
 
 
 def empty_figure(width: float, height: float) -> Figure:
@@ -73,21 +72,6 @@ def title(panel: Axes, title: str, subtitle: str) -> None:
 
 def _headed(panel: Axes, text: str) -> None:
     panel.set_title(text, loc="left", fontsize=10.5, fontweight="bold", color=INK)
-
-
-def footnote(figure: Figure, text: str) -> None:
-    """Put small print below everything, wrapped to the width of the figure."""
-    note = figure.text(0.01, 0.0, "", fontsize=6.5, color=SOFT, va="bottom", label=FOOTNOTE)
-    _fill_footnote(figure, note, text)
-
-
-def _fill_footnote(figure: Figure, note: Text, text: str) -> None:
-    lines = textwrap.wrap(text, int(18 * figure.get_figwidth()))
-    room = (0.1 + 0.13 * len(lines)) / figure.get_figheight()
-    layout: Any = figure.get_layout_engine()
-    layout.set(rect=(0, room, 1, 1 - room))
-    note.set_text("\n".join(lines))
-    note.set_position((0.01, 0.04 / figure.get_figheight()))
 
 
 def plain(panel: Axes) -> None:
@@ -186,7 +170,6 @@ def narrowed(figure: Figure) -> Iterator[Figure | None]:
     undo = [_resize(figure), *(_break_lines(panel) for panel in panels)]
     if several:
         undo.append(_stack(figure, panels))
-    undo += [_rewrap(figure, note) for note in figure.texts if note.get_label() == FOOTNOTE]
     try:
         yield figure
     finally:
@@ -248,15 +231,5 @@ def _break_lines(panel: Axes) -> Callable[[], None]:
             _headed(panel, heading)
         if fixed:
             panel.set_yticks(panel.get_yticks(), names)
-
-    return undo
-
-
-def _rewrap(figure: Figure, note: Text) -> Callable[[], None]:
-    text = note.get_text().replace("\n", " ")
-    _fill_footnote(figure, note, text)
-
-    def undo() -> None:
-        _fill_footnote(figure, note, text)
 
     return undo
