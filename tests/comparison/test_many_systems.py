@@ -140,4 +140,4 @@ def test_a_plan_says_how_stable_its_ranking_is() -> None:
         simulation=Simulation(engine="fast", max_per_design=20, null_datasets=0, calibrate=False),
     )
     (row,) = plan.options.to_pylist()
-    assert 0.9 < row["same_order"] <= 1 and 0.9 < row["stable_ranking"] <= 1 and "same order" in str(plan)
+    assert 0.9 < row["same_order"] <= 1 and 0.9 < row["stable_ranking"] <= 1 and "rank all 3 systems alike" in str(plan)

@@ -113,7 +113,16 @@ def test_second_derivatives_are_exact(case: Case, zeros: int, reml: bool) -> Non
 
 
 @pytest.mark.parametrize("zeros", [0, 2])
-@pytest.mark.parametrize("case", [Case(3, 2, n=150), Case(2, 1, n=200, within=3)], ids=["three", "interactions"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(3, 2, n=150),
+        Case(2, 1, n=200, within=3),
+        Case(2, 1, n=300, within=3, levels=(40, 60)),  # by rows with few entries
+        Case(3, 2, n=300, levels=(60, 80, 40)),
+    ],
+    ids=["three", "interactions", "sparse interactions", "three sparse vectors"],
+)
 def test_second_derivatives_level_by_level_are_those_of_families(case: Case, zeros: int) -> None:
     x = np.random.default_rng(1).normal(0.0, 0.6, case.layout.factor.size)
     x[np.flatnonzero(case.layout.diagonal)[:zeros]] = 0.0

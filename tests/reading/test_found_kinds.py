@@ -637,3 +637,16 @@ def test_several_systems_in_a_cell_are_not_one(tmp_path: Path, systems: list[str
     found = ob.check(csv(tmp_path / "f.csv", "rater,item,system,rating", rows)).findings
     about = {"several-systems-in-cell", "labels-differ", "similar-labels"}
     assert {one.code for one in found} & about == ({code} if code else set())
+
+
+@pytest.mark.parametrize(("codes_of", "errors"), [((-1, 1, 2, 3, 4, 5), 1), ((-1, 0, 1, 2), 0), ((-2, -1, 1, 2), 0)])
+def test_one_negative_number_without_a_zero_is_a_code(tmp_path: Path, codes_of: tuple[int, ...], errors: int) -> None:
+    """With 5% or more of -1 beside 1 to 5, it was a rating."""
+    rows = [
+        (w, f"t{i}", s, codes_of[(w * 7 + i * 3 + k) % len(codes_of)])
+        for w in range(5)
+        for i in range(12)
+        for k, s in enumerate("AB")
+    ]
+    found = ob.check(csv(tmp_path / "f.csv", "rater,item,system,rating", rows)).findings
+    assert sum(one.code == "outside-scale" for one in found) == errors

@@ -147,7 +147,12 @@ def read(
                 return
             cells, _ = _with_items(cells, others, asked, Hints())
             cells = with_rows(cells, where) if where else cells
-        unused = {"levels": levels, "weights": weights, "columns": columns, "scale": scale}
+        unused = {
+            "levels": None if isinstance(levels, str) else levels,
+            "weights": weights,
+            "columns": columns,
+            "scale": scale,
+        }
         refuse_preferences(*with_composites(cells, _with_file(asked, cells)), systems, lower_is_better, unused)
 
     original, cells, hints = _opened(source, format, sheet, refuse_comparisons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -224,12 +225,14 @@ class _PreferenceFinder:
                 return flags
             self.refuse_unsaid(systems)
             if self.is_rated():
+                self.refuse_numbers_about(systems)
                 return []
             found = self.judged(systems)
             if not found and self.misunderstood:
                 raise InputError(self.misunderstood[0])
             if not found:
                 self.refuse_numbered(systems)
+                self.refuse_numbers_about(systems)
             return found
         self.refuse_nameless()
         if self.is_rated():
@@ -309,7 +312,10 @@ class _PreferenceFinder:
         return found if len(found) == 1 else []
 
     def named_systems(self) -> list[dict[str, str]]:
-        """Return the only two columns, alike but for a side, of which every verdict says one again."""
+        """Return the only two columns, alike but for a side, of which every verdict says one again.
+
+        Without verdicts they have the same names, and never one twice in a row.
+        """
         groups: dict[tuple[str, ...], dict[str, str]] = {}
         for name, words in self.words.items():
             for place, word in enumerate(words):
@@ -322,9 +328,13 @@ class _PreferenceFinder:
                 continue
             group = dict(sorted(group.items(), key=lambda pair: SIDES[pair[0]]))
             a, b = (self.sheet.columns[name] for name in group.values())
-            if any(self.names_of_row(name, (a, b)) for name in verdicts):
+            if any(self.names_of_row(name, (a, b)) for name in verdicts) or self.always_differ(a, b):
                 found.append(group)
         return found if len(found) == 1 else []
+
+    def always_differ(self, a: Cells, b: Cells) -> bool:
+        """Tell whether two columns hold the same few names, different ones in every row."""
+        return {*a} == {*b} and not any(map(str.isdigit, map(str, {*a}))) and all(map(operator.ne, a, b))
 
     def names_systems(self, columns: Iterable[str]) -> bool:
         """Tell whether columns hold names from one set, and not texts or numbers that are all different."""
@@ -442,6 +452,22 @@ class _PreferenceFinder:
                 f"{a} and {b} of {self.sheet.name} name two systems, and {said[0]} holds {labels}; if these say which "
                 "is better, call the column winner, or write the names of the systems into it"
             )
+
+    def refuse_numbers_about(self, groups: list[dict[str, str]]) -> None:
+        """Ask which end of a scale prefers the first of two systems (CMOS), unless each of them has its own numbers."""
+        if len(groups) != 1 or len(groups[0]) != 2 or self.asked.rating or self.asked.system or self.asked.columns:
+            return
+        a, b = groups[0].values()
+        cells = self.sheet.columns
+        if not all(map(operator.ne, cells[a], cells[b])):
+            return
+        numbers = [name for name in self.sheet.header if name not in (a, b) and looks_like_ratings(cells[name])
+                   and not is_aside(short_name(name)) and not is_constant(cells[name])]  # fmt: skip
+        sided = any(word in SIDES for name in numbers for word in self.words[name])
+        for name in () if sided else numbers:
+            signed = {cell[0] for cell in cells[name] if cell} & {"-", "−"}
+            if signed or says_rating(short_name(name)) or rank_of("rating", short_name(name)) in (0, 1):
+                refuse_undirected(name, cells[name], self.sheet.name)
 
     def refuse_nameless(self) -> None:
         """Refuse answers such as "A1 better" and "A2 better" where no column names the systems."""

@@ -15,6 +15,7 @@ RARE = 0.05  # share of ratings up to which a value far from the others is a cod
 EDGE = 0.75  # share of a system's ratings in the lowest or highest category that is called floor or ceiling
 ENOUGH = 20  # ratings of a system before floor and ceiling are looked for
 MOST_SLIDER = 100.0
+FEWEST_BESIDE = 3  # different ratings, beside which a single negative one is a code however often it was given
 NINES = (99.0, 999.0, 9999.0, 99999.0)  # codes for no answer among values that were computed
 LEGAL = 2.0  # times 100: so much may be a magnitude compared with a reference of 100, but not a code such as 999
 
@@ -60,13 +61,18 @@ def _outside(study: RatedStudy, chosen: np.ndarray) -> np.ndarray:
     if study.levels is not None:
         return np.zeros(len(values), dtype=bool)
     unique, counts = np.unique(values[chosen], return_counts=True)
+    whole = bool((unique == np.round(unique)).all())
+    if (
+        whole and FEWEST_BESIDE < len(unique) <= MOST_CATEGORIES and unique[0] < 0 < unique[1]
+    ):  # one negative, no 0: −1 beside 1 to 5
+        return values == unique[0]
     share = np.cumsum(counts) / counts.sum()
     low, high = unique[np.searchsorted(share, RARE)], unique[np.searchsorted(share, 1 - RARE)]
     if low >= 0 and len(unique) > MOST_CATEGORIES + 3:  # a slider
         # most sliders end at 1, 10 or 100
         top = next((end for end in (1.0, 10.0, MOST_SLIDER) if high <= end), float("inf"))
         return (values < 0) | (values > (LEGAL * top if top == MOST_SLIDER else top))
-    if unique[0] == -unique[-1] < -1 and (unique == np.round(unique)).all() and len(unique) > 2 * unique[-1]:
+    if unique[0] == -unique[-1] < -1 and whole and len(unique) > 2 * unique[-1]:
         return np.zeros(len(values), dtype=bool)  # from −2 to 2, each of which was given
     span = max(high - low, 1.0)
     computed = unique[-1] <= 0 or (unique != np.round(unique)).mean() > 0.5  # penalties, means, z-scores
