@@ -48,25 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=choices_of("comparison.analysis:ESTIMANDS"),
         help="what is compared: rating points, or R's latent scale; default: %(default)s",
     )
-    parser.add_argument("--by", metavar="COLUMN", help="an answer for each value of this column, corrected over all")
-    parser.add_argument(
-        "--block",
-        dest="blocks",
-        nargs="+",
-        metavar="COLUMN",
-        help="datasets, languages, sessions: in the model, tested; none: not even those that are recognised",
-    )
-    parser.add_argument(
-        "--covariates",
-        nargs="+",
-        metavar="COLUMN",
-        help="numbers such as length, or trial_order: in the model, centred",
-    )
-    parser.add_argument(
-        "--magnitude",
-        action="store_true",
-        help="ratings are magnitudes: compared as logarithms, differences are ratios",
-    )
+    _add_beside(parser)
     parser.add_argument("--reference", metavar="SYSTEM", help="compare all others with this system (Dunnett)")
     parser.add_argument(
         "--adjust",
@@ -90,12 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="of the latent scale; default: by the design",
     )
     parser.add_argument("--conf-level", type=float, help="confidence level of the intervals; default: %(default)s")
-    parser.add_argument("--draws", type=int, metavar="N", help="bootstrap: number of draws; default: 199, or fewer")
-    parser.add_argument("--seed", type=int, metavar="N", help="bootstrap: of the draws; default: %(default)s")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
-    )
-    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
+    _add_bootstrap(parser)
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a fit after this many seconds")
     parser.add_argument("--force", action="store_true", help="go on despite errors in the ratings")
     parser.add_argument(
@@ -118,6 +95,39 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(**{name: defaults[name] for name in SETTINGS}, run=run, reads=("file", "plan", "join"))
     parser.set_defaults(**defaults_of("comparison.api:CompareOptions", *SELDOM))
+
+
+def _add_beside(parser: argparse.ArgumentParser) -> None:
+    """Add what stands in the model beside the system, and what ratings are."""
+    parser.add_argument("--by", metavar="COLUMN", help="an answer for each value of this column, corrected over all")
+    parser.add_argument(
+        "--block",
+        dest="blocks",
+        nargs="+",
+        metavar="COLUMN",
+        help="datasets, languages, sessions: in the model, tested; none: not even those that are recognised",
+    )
+    parser.add_argument(
+        "--covariates",
+        nargs="+",
+        metavar="COLUMN",
+        help="numbers such as length, or trial_order: in the model, centred",
+    )
+    parser.add_argument(
+        "--magnitude",
+        action="store_true",
+        help="ratings are magnitudes: compared as logarithms, differences are ratios",
+    )
+
+
+def _add_bootstrap(parser: argparse.ArgumentParser) -> None:
+    """Add how many draws a bootstrap has, and where they are made and kept."""
+    parser.add_argument("--draws", type=int, metavar="N", help="bootstrap: number of draws; default: 199, or fewer")
+    parser.add_argument("--seed", type=int, metavar="N", help="bootstrap: of the draws; default: %(default)s")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="bootstrap: processes, -1 for all cores; default: %(default)s"
+    )
+    parser.add_argument("--store", metavar="FOLDER", help="bootstrap: keep draws there, and go on with those it has")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -37,19 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", choices=["howcroft2021"], help="settings of a paper, instead of a pilot")
     parser.add_argument("--variance", metavar="NAME", help="setting of the preset: low, representative, high, …")
     parser.add_argument("--truth", metavar="FILE", help="a truth in a TOML file, instead of a pilot or preset")
-    parser.add_argument(
-        "--effect", nargs="+", metavar="X", help="latent, one for each system after the first; or: smallest"
-    )
-    parser.add_argument(
-        "--effect-points", nargs="+", type=float, metavar="X", help="the difference worth finding, in rating points"
-    )
-    parser.add_argument(
-        "--superiority",
-        nargs="+",
-        type=float,
-        metavar="P",
-        help="the effect as the probability that a text is rated above one of the first system instead",
-    )
+    _add_effect(parser)
     parser.add_argument("--systems", type=int, metavar="N", help="how many systems the study has")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="what the systems are called, the first one first")
     parser.add_argument("--target", type=float, metavar="POWER", help="power to reach; default: %(default)s")
@@ -97,6 +85,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     outputs.add_options(parser, plot="the trade-off")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(**usual, run=run, reads=("pilot", "truth", "design", "join"))
+
+
+def _add_effect(parser: argparse.ArgumentParser) -> None:
+    """Add the true effect in its three units."""
+    parser.add_argument(
+        "--effect", nargs="+", metavar="X", help="latent, one for each system after the first; or: smallest"
+    )
+    parser.add_argument(
+        "--effect-points", nargs="+", type=float, metavar="X", help="the difference worth finding, in rating points"
+    )
+    parser.add_argument(
+        "--superiority",
+        nargs="+",
+        type=float,
+        metavar="P",
+        help="the effect as the probability that a text is rated above one of the first system instead",
+    )
 
 
 def _add_designs(parser: argparse.ArgumentParser) -> None:

@@ -207,7 +207,7 @@ def plan_money(plan: Plan) -> Figure:
         panel.text(costs.budget, 0.01, " budget", fontsize=8, color=ORANGE, ha="right", rotation=90, va="bottom")
     told = min(ENOUGH_DATASETS, max(row["n"] for row in rows))  # with fewer an interval says nothing
     _simulated(panel, plan, [row for row in rows if row["n"] >= max(told, 1) and row[axis] <= most], axis, "power")
-    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol="%"))
     panel.set_ylim(-0.02, 1.02)
     panel.set_xlim(left=0, right=most * 1.03)
     label_ends(panel, ends, 2.8)

@@ -93,7 +93,7 @@ def _ground(panel: Axes, alpha: float) -> None:
     panel.axhline(alpha, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
     panel.axhline(TARGET, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
     panel.set_ylim(-0.02, 1.02)
-    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol="%"))
     panel.grid(color=PALE, linewidth=0.6)
     panel.tick_params(labelsize=8)
     panel.spines[["top", "right"]].set_visible(False)
