@@ -13,7 +13,7 @@ from ordbridge.comparison.points import WIDER, spreads
 from ordbridge.planning.stability import stability_of
 from ordbridge.render import terminal
 from ordbridge.simulate import Truth
-from ordbridge.support.ranks import clusters, planned_stability, ranking_stability
+from ordbridge.support.ranks import best_probabilities, clusters, planned_stability, ranking_stability
 
 
 def study(systems: int, people: int = 6, items: int = 10, step: float = 0.5, seed: int = 1, wide: float = 1.0):
@@ -141,3 +141,17 @@ def test_a_plan_says_how_stable_its_ranking_is() -> None:
     )
     (row,) = plan.options.to_pylist()
     assert 0.9 < row["same_order"] <= 1 and 0.9 < row["stable_ranking"] <= 1 and "rank all 3 systems alike" in str(plan)
+
+
+def test_the_last_bits_of_an_estimate_do_not_draw_other_numbers() -> None:
+    """Signs of eigenvectors, and axes of equal variances, are free; no probability depends on them."""
+    mean, covariance = np.array([0.3, 0.2, 0.1, 0.0]), 0.02 * (np.eye(4) + 0.5)
+    nudge = 1e-13 * np.random.default_rng(3).normal(size=(4, 4))
+    other = covariance + nudge + nudge.T
+    pairs = [(0, 3)]
+    assert best_probabilities(mean, covariance, 20.0) == pytest.approx(best_probabilities(mean, other, 20.0), abs=2e-4)
+    one, two = (ranking_stability(mean, its, 20.0, pairs) for its in (covariance, other))
+    assert one is not None and two is not None and one.same_order == pytest.approx(two.same_order, abs=2e-4)
+    assert planned_stability(mean, covariance).same_order == pytest.approx(
+        planned_stability(mean, other).same_order, abs=2e-4
+    )

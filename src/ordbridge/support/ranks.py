@@ -58,9 +58,8 @@ def best_probabilities(mean: np.ndarray, covariance: np.ndarray, df: float) -> n
     """
     if not np.isfinite(covariance).all():
         return None
-    values, vectors = np.linalg.eigh(covariance)
     random = np.random.default_rng(1)
-    drawn = random.standard_normal((DRAWS, len(mean))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    drawn = random.standard_normal((DRAWS, len(mean))) @ _root(covariance)
     if np.isfinite(df):
         drawn /= np.sqrt(random.chisquare(df, (DRAWS, 1)) / df)
     winner = np.argmax(mean + drawn, axis=1)
@@ -160,8 +159,21 @@ def _repetitions(mean: np.ndarray, covariance: np.ndarray, df: float) -> np.ndar
     row, column = np.divmod(chosen, SHRINKAGES)
     shrunk = between[column, None] / total[row, column]
     spread = np.sqrt(noise[row] * (1 + shrunk))  # of the true mean given the estimate, and of the repetition
-    drawn: np.ndarray = (shrunk * seen + spread * random.standard_normal((DRAWS, k - 1))) @ axes.T
+    drawn: np.ndarray = (shrunk * seen + spread * (random.standard_normal((DRAWS, k)) @ axes)) @ axes.T
     return drawn
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """Return the symmetric root: unlike axes, whose signs are free, it moves as little as the covariance does.
+
+    Examples
+    --------
+    >>> _root(np.array([[5.0, 4.0], [4.0, 5.0]])).round(6).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    values, axes = np.linalg.eigh(covariance)
+    root: np.ndarray = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+    return root
 
 
 def planned_stability(mean: np.ndarray, covariance: np.ndarray, alpha: float = 0.05) -> Stability:
@@ -180,9 +192,8 @@ def planned_stability(mean: np.ndarray, covariance: np.ndarray, alpha: float = 0
     k = len(mean)
     i, j = np.triu_indices(k, 1)
     draws = max(DRAWS // 20, min(DRAWS, MOST_NUMBERS // len(i)))
-    values, vectors = np.linalg.eigh(covariance)
     random = np.random.default_rng(1)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    root = _root(covariance)
     first, second = (mean + random.standard_normal((draws, k)) @ root for _ in range(2))
     error = np.sqrt(np.maximum(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j], 1e-300))
     before, after = first[:, i] - first[:, j], second[:, i] - second[:, j]
