@@ -85,7 +85,11 @@ def _claims(name: str) -> str:
     head = {"claim": "claim", "where": "where", "ours": "what came out", "verdict": "verdict"}
     if name == "left_open":
         del head["where"]
-    rows = [tuple(row[column] for column in head) for row in _read(name) if "published)" not in row["claim"]]
+    rows = [
+        tuple(row[column].replace(" %", "%") for column in head)
+        for row in _read(name)
+        if "published)" not in row["claim"]
+    ]
     return _markdown(tuple(head.values()), rows)
 
 

@@ -137,7 +137,7 @@ def test_command(tmp_path, capsys):
     args = parser.parse_args([*(str(tmp_path / f"study{n}.csv") for n in (1, 2)), "--out", str(out)])
     assert args.run(args) == 0
     said = capsys.readouterr().out
-    assert "! study1: the items' slopes cannot be estimated and are left out" in said
+    assert "! study1, study2: the items' slopes cannot be estimated and are left out" in said
     assert "General: participants 0." in said
     assert len(read_study(out).grid.truths) == 3
     args.out = str(tmp_path / "settings.csv")
