@@ -87,7 +87,7 @@ def test_every_slider_moves_the_curve_at_once(app: str, tab: Any, accessible: An
     tab.select_option("#setting", "low")
     until(lambda: state() != before)
     assert tab.inner_text("#affordable").startswith("300 buys 150 items: about")
-    assert "for 800" in tab.inner_text("#power")
+    assert "cost 800" in tab.inner_text("#power")
     assert tab.locator("#curve .beyond").count() == 1
     assert accessible(tab) == []
 
