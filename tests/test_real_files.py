@@ -234,3 +234,10 @@ def test_a_magnitude_above_100_does_not_stop_the_answer(real: Path) -> None:
     """RankME's 199 is legal: it is said, and compare answers."""
     found = {one.code for one in ob.check(real / "rankme_stp1_rankME.csv").findings}
     assert "beyond-scale" in found and "outside-scale" not in found
+
+
+def test_a_latent_difference_without_an_end(real: Path) -> None:
+    """A system whose every summary is fluent: the likelihood hardly falls however much better it is said to be."""
+    found = ob.compare(real / "mslr_A1.tsv", estimand="latent", engine="fast")
+    assert found.pairs.num_rows == 4 * 15
+    assert "latent-separated" in {one.code for one in found.findings}

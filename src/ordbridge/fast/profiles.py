@@ -322,8 +322,14 @@ def _end(
             B -= (np.outer(moved, step) + np.outer(step, moved)) / along
         slope = B @ gradient
         size = 2.0 * (wanted - loss) + gradient @ slope
-        step = side * np.sqrt(max(size, 0.0) / (weights @ B @ weights)) * (B @ weights) - slope
-        if size > 0 and step @ np.linalg.solve(B, step) < END_CLOSE**2:
+        if not 0 < (spread := weights @ B @ weights) < np.inf:
+            return np.nan
+        step = side * np.sqrt(max(size, 0.0) / spread) * (B @ weights) - slope
+        try:
+            far = step @ np.linalg.solve(B, step)
+        except np.linalg.LinAlgError:  # the loss hardly rises: the end is never reached
+            return np.nan
+        if size > 0 and far < END_CLOSE**2:
             return float(weights @ (z + step))
     return np.nan
 
