@@ -72,6 +72,13 @@ def test_several_files_are_one_study(turns: Path, tmp_path: Path) -> None:
     assert pair_table(halves).n == 540
 
 
+def test_the_first_of_files_with_other_columns_is_not_the_answer(turns: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(turns.read_text().replace("turn", "round", 1))
+    with pytest.raises(ob.InputError, match="have different columns"):
+        pair_table([turns, other])
+
+
 def test_ranks_of_which_a_high_one_is_better(folder: Path) -> None:
     file = folder.parents[1] / "data" / "real" / "jfleg_pairwise.csv"
     if not file.exists():

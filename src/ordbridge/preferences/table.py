@@ -111,7 +111,7 @@ class PairTable:
         ('de', 'en')
         """
         if self.place is None:
-            raise InputError(f"{arg('by')} needs one comparison per row, and {self.source} has sets or ranks")
+            raise InputError(f"{arg('by')} needs rows that compare a first and a second system; {self.source} has none")
         name = column_named(Sheet(dict(self.cells), np.arange(0), self.source), column, arg("by"))
         values = tables.to_arrow({name: self.cells[name]})[name].to_pylist()
         mine = [values[int(k)] for k in self.place]

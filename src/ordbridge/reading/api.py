@@ -24,7 +24,7 @@ from ordbridge.reading.nested import refuse_lists
 from ordbridge.reading.opening import arrow_file, json_value, kind_of, open_sheet, sheet_of_arrow, sheet_of_records
 from ordbridge.reading.parts import FILE, IDS, Asked, Hints
 from ordbridge.reading.plausible import refuse_impossible
-from ordbridge.reading.preferences import preferences_in, refuse_preferences
+from ordbridge.reading.preferences import PreferencesFound, preferences_in, refuse_preferences
 from ordbridge.reading.rating_table import RatingTable
 from ordbridge.reading.selecting import ignoring, with_composites, with_rows
 from ordbridge.reading.several_files import together
@@ -264,8 +264,12 @@ def _opened(
     if not any(isinstance(one, (str, os.PathLike)) and Path(one).is_dir() for one in sources):
         raw = [cells for _, cells, _ in loaded]
         alike = len({frozenset(cells.header) for cells in raw}) == 1
-        for cells in [as_one(raw)] if alike else raw:
-            look(cells)
+        try:
+            for cells in [as_one(raw)] if alike else raw:
+                look(cells)
+        except PreferencesFound:
+            as_one(raw)  # one of several files is not the answer
+            raise
     parts = [(cells, hints) if hints else export_of_sheet(cells, format) for _, cells, hints in loaded]
     table, cells, hints = loaded[0][0], as_one([cells for cells, _ in parts]), parts[0][1]
     return (None, cells, hints) if table is None or len(parts) > 1 else _typed(table, (cells, hints))

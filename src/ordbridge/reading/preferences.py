@@ -137,7 +137,7 @@ def refuse_preferences(
         given = getattr(asked, role)
         if given is not None and given not in (ROW, NONE, FILE):
             column_named(sheet, given, arg(role))
-    said = {name: value for name, value in (unused or {}).items() if value}
+    said = {name: value for name, value in (unused or {}).items() if value is not None}
     ranked = all({*_words(name)} & RANKS for name in found.columns["outcome"].split(", "))
     if lower_is_better is not None and not ranked:
         said["lower_is_better"] = lower_is_better
